@@ -1,0 +1,2 @@
+//! The one binary people start.
+fn main() {}

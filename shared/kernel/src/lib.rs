@@ -1,0 +1,14 @@
+//! Nouns that several cores share: ids, time, limits, principals. Depends on nothing of ours.
+
+pub mod clock;
+pub mod hash;
+pub mod id;
+pub mod limits;
+pub mod principal;
+pub mod time;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use hash::{Digest, digest, digest_parts};
+pub use id::*;
+pub use principal::{Owner, Principal, Scope};
+pub use time::Timestamp;

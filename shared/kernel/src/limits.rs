@@ -1,0 +1,136 @@
+//! Every limit of the system, with its reason. A limit that is not here does not exist.
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+// --- the wire ---
+
+/// One gRPC message; whatever can be larger streams.
+pub const MESSAGE_BYTES_MAX: usize = 4 * MIB;
+/// One chunk of a streamed document, well below the message limit.
+pub const CHUNK_BYTES: usize = 256 * KIB;
+/// A page of a list ends here even when fewer items than asked for fit.
+pub const PAGE_BYTES_MAX: usize = MIB;
+/// Items of a page when the caller names no size.
+pub const PAGE_SIZE_DEFAULT: usize = 50;
+/// Items of a page at the most.
+pub const PAGE_SIZE_MAX: usize = 500;
+
+// --- imports (30-loader, section 1) ---
+
+/// One uploaded file.
+pub const IMPORT_BYTES_MAX: usize = 32 * MIB;
+/// One stored document: a card, an original.
+pub const DOCUMENT_BYTES_MAX: usize = 16 * MIB;
+/// One preset body.
+pub const PRESET_BYTES_MAX: usize = 2 * MIB;
+/// One user's description, in characters.
+pub const USER_DESCRIPTION_CHARS_MAX: usize = 100_000;
+/// One user's name, in characters.
+pub const USER_NAME_CHARS_MAX: usize = 200;
+/// Nesting of a document.
+pub const DOCUMENT_DEPTH_MAX: usize = 32;
+/// Values in a document.
+pub const DOCUMENT_NODES_MAX: usize = 100_000;
+/// One string of a document, in bytes.
+pub const DOCUMENT_STRING_BYTES_MAX: usize = MIB;
+/// One object key of a document, in characters.
+pub const DOCUMENT_KEY_CHARS_MAX: usize = 1_024;
+
+// --- lore (40-lorebook, section 2) ---
+
+/// Entries of one book.
+pub const BOOK_ENTRIES_MAX: usize = 10_000;
+/// Entries of all books of one request; whole books are reserved in order.
+pub const RUNTIME_ENTRIES_MAX: usize = 10_000;
+/// Bytes of all plain keys of one world in the automaton: bounds its memory.
+pub const WORLD_KEY_BYTES_MAX: usize = 2 * MIB;
+/// Messages scanned for keys when the request names no number.
+pub const SCAN_MESSAGES_DEFAULT: usize = 128;
+/// Messages scanned for keys at the most.
+pub const SCAN_MESSAGES_MAX: usize = 1_024;
+/// Characters scanned for keys when the request names no number.
+pub const SCAN_CHARS_DEFAULT: usize = 65_536;
+/// Characters scanned for keys at the most.
+pub const SCAN_CHARS_MAX: usize = 1_048_576;
+/// Steps that all backtracking patterns of one request share.
+pub const REGEX_STEPS_MAX: usize = 1_000_000;
+/// Lore candidates considered by rank.
+pub const LORE_CANDIDATES_MAX: usize = 4_096;
+/// Compiled automata kept per process.
+pub const MATCHER_CACHE_BYTES_MAX: u64 = 256 * MIB as u64;
+
+// --- selections (30-loader, section 2) ---
+
+/// Worlds that one session, user, preset or character may name.
+pub const WORLDS_PER_OWNER_MAX: usize = 100;
+/// The RP policy text.
+pub const RP_POLICY_BYTES_MAX: usize = 16 * KIB;
+
+// --- profiles (30-loader, section 4) ---
+
+/// A compiled profile when the request names no budget.
+pub const PROFILE_BYTES_DEFAULT: usize = 512 * KIB;
+/// A compiled profile at the most.
+pub const PROFILE_BYTES_MAX: usize = 2 * MIB;
+
+// --- macros ---
+
+/// Macros evaluated in one text.
+pub const MACRO_STEPS_MAX: usize = 100_000;
+/// Nesting of macros.
+pub const MACRO_DEPTH_MAX: usize = 64;
+/// Bytes that one text may expand to.
+pub const MACRO_OUTPUT_BYTES_MAX: usize = 4 * MIB;
+
+// --- the ledger ---
+
+/// One message or authored turn.
+pub const TURN_BYTES_MAX: usize = MIB;
+/// Events of one append.
+pub const APPEND_EVENTS_MAX: usize = 20_000;
+/// A generation ends here whatever its provider does; the loader's lease too.
+pub const GENERATION_DEADLINE_MS: i64 = 15 * 60 * 1_000;
+/// How long a generation's lease lasts without renewal.
+pub const GENERATION_LEASE_MS: i64 = 30 * 1_000;
+/// How often a running reply's text is flushed for other replicas.
+pub const DELTA_FLUSH_MS: u64 = 250;
+/// How far ahead of the server a claimed original time may lie.
+pub const CLAIMED_TIME_AHEAD_MS_MAX: i64 = 60 * 1_000;
+/// How long `done` waits for the evaluation unless the session says otherwise.
+pub const PROPOSAL_WAIT_MS_DEFAULT: i64 = 30 * 1_000;
+/// Drift after which a depth or post-history segment lands again.
+pub const REFRESH_TOKENS_DEFAULT: u32 = 8_000;
+/// Depth of a fork's lineage before it is flattened.
+pub const LINEAGE_DEPTH_MAX: usize = 64;
+/// Events that a writer task commits in one transaction.
+pub const GROUP_COMMIT_MAX: usize = 256;
+/// Appends waiting for the writer before callers are refused.
+pub const WRITER_QUEUE_MAX: usize = 4_096;
+
+// --- the work queue ---
+
+/// How long a leased job is held without completion.
+pub const JOB_LEASE_MS: i64 = 120 * 1_000;
+/// Attempts before a job is parked.
+pub const JOB_ATTEMPTS_MAX: u32 = 8;
+
+// --- proposals (50-proposal, section 1) ---
+
+/// Operations of one changeset.
+pub const CHANGE_OPERATIONS_MAX: usize = 50;
+/// Characters of a proposed entry's name.
+pub const CHANGE_NAME_CHARS_MAX: usize = 200;
+/// Bytes of a proposed entry's content.
+pub const CHANGE_CONTENT_BYTES_MAX: usize = 16 * KIB;
+/// Keywords of a proposed entry.
+pub const CHANGE_KEYWORDS_MAX: usize = 32;
+/// Characters of one proposed keyword.
+pub const CHANGE_KEYWORD_CHARS_MAX: usize = 200;
+/// Tokens that the judging call may produce.
+pub const PROPOSAL_TOKENS_MAX: u32 = 2_048;
+
+// --- idempotency (60-platform, section 4) ---
+
+/// How long a stored answer is kept at the least.
+pub const ANSWER_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;

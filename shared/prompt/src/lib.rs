@@ -1,0 +1,10 @@
+//! Segments and history become the messages of one request; pure, for each profile mode.
+//!
+//! The ledger folds its events into items and renders them here; the loader previews with the same
+//! code. Nothing in this crate reads a store, a clock or a network.
+
+pub mod message;
+pub mod segment;
+
+pub use message::{Block, Role};
+pub use segment::{Placement, ProfileMode, Segment, SegmentKind};
