@@ -1,1 +1,9 @@
-//! loader-core.
+//! What enters a model request and why: presets, cards and personas, typed, and one pure compile.
+
+pub mod character;
+pub mod preset;
+pub mod user;
+
+pub use character::Character;
+pub use preset::Preset;
+pub use user::User;
