@@ -3,6 +3,8 @@
 //! The ledger folds its events into items and renders them here; the loader previews with the same
 //! code. Nothing in this crate reads a store, a clock or a network.
 
+pub mod derive;
+pub mod escape;
 pub mod message;
 pub mod segment;
 
