@@ -10,14 +10,29 @@ use sha2::{Digest as _, Sha256};
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
+/// Makes the commitment to a guessable content unguessable; erased together with the content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Salt([u8; 16]);
+
 /// A text that is not 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is 64 hexadecimal digits")]
 pub struct InvalidDigest;
 
+/// A value that is not 16 bytes, or a text that is not 32 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a salt is 16 bytes")]
+pub struct InvalidSalt;
+
 /// Hashes one run of bytes.
 pub fn digest(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
+}
+
+/// SHA-256 of salt and content.
+pub fn commit(salt: Salt, content: &[u8]) -> Digest {
+    Digest(Sha256::new().chain_update(salt.0).chain_update(content).finalize().into())
 }
 
 /// Hashes parts with their lengths, so that `["a", "bc"]` and `["ab", "c"]` differ.
@@ -53,6 +68,50 @@ impl Digest {
 
     pub fn to_hex(self) -> String {
         hex::encode(self.0)
+    }
+}
+
+// === impl Salt ===
+
+impl Salt {
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The salt of one place; the same parts give the same salt.
+    pub fn derived(parts: &[&[u8]]) -> Self {
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest_parts(parts).0[..16]);
+        Self(bytes)
+    }
+
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, InvalidSalt> {
+        bytes.try_into().map(Self).map_err(|_| InvalidSalt)
+    }
+}
+
+impl TryFrom<String> for Salt {
+    type Error = InvalidSalt;
+    fn try_from(text: String) -> Result<Self, InvalidSalt> {
+        let mut bytes = [0; 16];
+        hex::decode_to_slice(text, &mut bytes).map_err(|_| InvalidSalt)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl From<Salt> for String {
+    fn from(salt: Salt) -> String {
+        hex::encode(salt.0)
+    }
+}
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Salt(…)")
     }
 }
 

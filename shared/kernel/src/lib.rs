@@ -8,7 +8,7 @@ pub mod principal;
 pub mod time;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use hash::{Digest, digest, digest_parts};
+pub use hash::{Digest, Salt, commit, digest, digest_parts};
 pub use id::*;
 pub use principal::{Owner, Principal, Scope};
 pub use time::Timestamp;

@@ -5,7 +5,10 @@
 
 pub mod derive;
 pub mod escape;
+pub mod item;
+pub mod journal;
 pub mod message;
+pub mod prefix;
 pub mod segment;
 
 pub use message::{Block, Role};
