@@ -3,8 +3,10 @@
 //! The ledger folds its events into items and renders them here; the loader previews with the same
 //! code. Nothing in this crate reads a store, a clock or a network.
 
+pub mod contract;
 pub mod derive;
 pub mod escape;
+pub mod in_chat;
 pub mod item;
 pub mod journal;
 pub mod message;

@@ -69,7 +69,8 @@ pub struct Segment {
     /// The speaker, where the preset or an example names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// After macros, before the escape against breakout.
+    /// After macros. In JOURNAL and CONTRACT the loader has wrapped it (`st-…`) and escaped what it
+    /// wraps: it is rendered as it is, never escaped again. In IN_CHAT it is plain.
     pub text: String,
     /// Source text and stable inputs; equal hashes mean that nothing changed (JOURNAL).
     pub source_hash: Digest,

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use prompt::Role;
+pub use prompt::in_chat::NamesBehavior;
 use serde::{Deserialize, Serialize};
 
 pub mod builtin;
@@ -101,21 +102,6 @@ pub struct ChatOptions {
     pub assistant_prefill: String,
     pub assistant_impersonation: String,
     pub use_system_prompt: bool,
-}
-
-/// `names_behavior`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NamesBehavior {
-    /// −1.
-    None,
-    /// 0: a prefix for speakers other than the two of the conversation.
-    #[default]
-    Default,
-    /// 1: the `name` field of the message.
-    Completion,
-    /// 2: `Name: ` before every text.
-    Content,
 }
 
 /// What is asked of the model, beside the text. `None`: not named by the preset, not sent.
@@ -246,20 +232,6 @@ impl Default for ChatOptions {
             assistant_prefill: String::new(),
             assistant_impersonation: String::new(),
             use_system_prompt: false,
-        }
-    }
-}
-
-// === impl NamesBehavior ===
-
-impl NamesBehavior {
-    /// From the preset's number; any other number counts as the default.
-    pub const fn from_number(number: i64) -> Self {
-        match number {
-            -1 => Self::None,
-            1 => Self::Completion,
-            2 => Self::Content,
-            _ => Self::Default,
         }
     }
 }

@@ -1,0 +1,36 @@
+//! CONTRACT: one profile section, honest about what it approximates, then the history (seed 001).
+
+use crate::{
+    escape,
+    message::{Block, Role},
+    segment::Segment,
+};
+
+/// An element that holds an untrusted text: `<tag name="value">`, the text, the closing tag, each on
+/// its own line. The tag is one of the reserved names; the attributes' names are ours.
+pub fn element(tag: &str, attributes: &[(&str, &str)], untrusted: &str) -> String {
+    let text = escape::text(untrusted);
+    let mut out = String::with_capacity(text.len() + 2 * tag.len() + 48);
+    out.push('<');
+    out.push_str(tag);
+    for (name, value) in attributes {
+        out.push(' ');
+        out.push_str(name);
+        out.push_str("=\"");
+        out.push_str(&escape::attribute(value));
+        out.push('"');
+    }
+    out.push_str(">\n");
+    out.push_str(&text);
+    out.push_str("\n</");
+    out.push_str(tag);
+    out.push('>');
+    out
+}
+
+/// The profile's segments as system blocks, in list order, ahead of the history, which is as the
+/// ledger rendered it. The loader has wrapped and escaped the segments' texts.
+pub fn assemble(segments: &[Segment], history: Vec<Block>) -> Vec<Block> {
+    let profile = segments.iter().filter(|segment| !segment.text.is_empty());
+    profile.map(|segment| Block::new(Role::System, segment.text.as_str())).chain(history).collect()
+}
