@@ -108,6 +108,27 @@ pub const GROUP_COMMIT_MAX: usize = 256;
 /// Appends waiting for the writer before callers are refused.
 pub const WRITER_QUEUE_MAX: usize = 4_096;
 
+// --- models (60-platform, section 2) ---
+
+/// One line of a provider's event stream: bounds what a broken server can make us hold.
+pub const MODEL_LINE_BYTES_MAX: usize = MIB;
+/// One reply or one tool call's arguments, in bytes: a turn holds no more.
+pub const MODEL_REPLY_BYTES_MAX: usize = TURN_BYTES_MAX;
+/// What is kept of a provider's error text, in characters.
+pub const MODEL_ERROR_CHARS_MAX: usize = 500;
+/// Attempts at one call; only a call that has produced nothing is tried again.
+pub const MODEL_ATTEMPTS_MAX: u32 = 3;
+/// The first wait between two attempts; it doubles.
+pub const MODEL_RETRY_BASE_MS: u64 = 500;
+/// A provider that asks for a longer wait is not waited for.
+pub const MODEL_RETRY_WAIT_MS_MAX: u64 = 20_000;
+/// How long connecting to a provider may take.
+pub const MODEL_CONNECT_MS: u64 = 10_000;
+/// How long a provider may think before its first event.
+pub const MODEL_FIRST_MS: u64 = 180_000;
+/// How long a provider may fall silent between two events.
+pub const MODEL_IDLE_MS: u64 = 60_000;
+
 // --- the work queue ---
 
 /// How long a leased job is held without completion.
