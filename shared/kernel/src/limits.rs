@@ -36,6 +36,12 @@ pub const DOCUMENT_NODES_MAX: usize = 100_000;
 pub const DOCUMENT_STRING_BYTES_MAX: usize = MIB;
 /// One object key of a document, in characters.
 pub const DOCUMENT_KEY_CHARS_MAX: usize = 1_024;
+/// Bytes that all compressed chunks of one picture may inflate to: a document in base64.
+pub const IMPORT_INFLATED_BYTES_MAX: usize = DOCUMENT_BYTES_MAX / 3 * 4 + KIB;
+/// Members of one card archive.
+pub const ARCHIVE_MEMBERS_MAX: usize = 10_000;
+/// Findings of one import report; what goes beyond is counted.
+pub const REPORT_FINDINGS_MAX: usize = 200;
 
 // --- lore (40-lorebook, section 2) ---
 

@@ -1,0 +1,33 @@
+//! Files in, typed models and honest reports out: one module per kind of file, and the corpus.
+
+#[path = "formats/archives.rs"]
+mod archives;
+#[path = "formats/cards.rs"]
+mod cards;
+#[path = "formats/corpus.rs"]
+mod corpus;
+#[path = "formats/personas.rs"]
+mod personas;
+#[path = "formats/pictures.rs"]
+mod pictures;
+#[path = "formats/presets.rs"]
+mod presets;
+
+use loader_core::format::Report;
+
+/// The codes of a report in order.
+fn codes(report: &Report) -> Vec<&str> {
+    report.findings.iter().map(|finding| finding.code.as_str()).collect()
+}
+
+/// The codes with their paths, the recognised things aside.
+fn repairs(report: &Report) -> Vec<(&str, &str)> {
+    let recognised = loader_core::format::Fate::Recognised;
+    let findings = report.findings.iter().filter(|finding| finding.fate != recognised);
+    findings.map(|finding| (finding.code.as_str(), finding.path.as_str())).collect()
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    std::fs::read(path).expect("the fixture is there")
+}
