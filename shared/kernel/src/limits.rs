@@ -88,6 +88,8 @@ pub const MACRO_STEPS_MAX: usize = 100_000;
 pub const MACRO_DEPTH_MAX: usize = 64;
 /// Bytes that one text may expand to.
 pub const MACRO_OUTPUT_BYTES_MAX: usize = 4 * MIB;
+/// Names and values of all macro variables of one request.
+pub const MACRO_VARIABLE_BYTES_MAX: usize = MIB;
 
 // --- the ledger ---
 

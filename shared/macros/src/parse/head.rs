@@ -1,0 +1,217 @@
+//! The beginning of a macro: flags, then a name, a comment or a variable with its operator.
+
+use std::ops::Range;
+
+use crate::text::skip_space;
+
+/// What follows `{{`, up to where the arguments begin.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub kind: HeadKind,
+    /// Where the first argument begins.
+    pub body: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum HeadKind {
+    Call { name: Range<usize>, closes: bool, keeps_whitespace: bool, separator: Separator },
+    Variable { is_global: bool, name: Range<usize>, operator: Operator },
+}
+
+/// What stands between a name and its first argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Separator {
+    /// `::`: a list.
+    List,
+    /// `:`: one argument, which may be empty.
+    Colon,
+    /// White space or nothing: one argument, or none if it is empty.
+    Space,
+}
+
+/// What a variable shorthand does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Get,
+    Increment,
+    Decrement,
+    Set,
+    Add,
+    Subtract,
+    Or,
+    OrSet,
+    Default,
+    DefaultSet,
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+}
+
+/// Longer ones before their beginnings.
+const OPERATORS: [(&str, Operator); 15] = [
+    ("++", Operator::Increment),
+    ("--", Operator::Decrement),
+    ("??=", Operator::DefaultSet),
+    ("??", Operator::Default),
+    ("||=", Operator::OrSet),
+    ("||", Operator::Or),
+    ("-=", Operator::Subtract),
+    ("==", Operator::Equal),
+    ("!=", Operator::NotEqual),
+    (">=", Operator::GreaterEqual),
+    (">", Operator::Greater),
+    ("<=", Operator::LessEqual),
+    ("<", Operator::Less),
+    ("+=", Operator::Add),
+    ("=", Operator::Set),
+];
+
+const MARKERS: [(&str, &str); 5] = [
+    ("<user>", "user"),
+    ("<bot>", "char"),
+    ("<char>", "char"),
+    ("<group>", "group"),
+    ("<charifnotgroup>", "group"),
+];
+
+/// Reads what follows the `{{` at `start`; `None` if this is no macro.
+pub(super) fn read_head(text: &str, start: usize) -> Option<Head> {
+    if let Some(head) = read_legacy_time(text, start) {
+        return Some(head);
+    }
+    let bytes = text.as_bytes();
+    let mut at = skip_space(text, start + 2);
+    let (mut closes, mut keeps_whitespace) = (false, false);
+    loop {
+        match bytes.get(at)? {
+            b'/' if bytes.get(at + 1) == Some(&b'/') => {
+                let (name, separator) = (at..at + 2, comment_separator(text, at + 2));
+                let body = at + 2 + separator.length();
+                let kind = HeadKind::Call { name, closes, keeps_whitespace, separator };
+                return Some(Head { kind, body });
+            }
+            b'/' => closes = true,
+            b'#' => keeps_whitespace = true,
+            b'!' | b'?' | b'~' | b'>' => {}
+            b'.' | b'$' => return read_variable(text, at),
+            _ => return read_name(text, at, closes, keeps_whitespace),
+        }
+        at = skip_space(text, at + 1);
+    }
+}
+
+/// `<USER>` and its kin at `start`, in any case: the macro's name and the marker's length.
+pub(super) fn read_legacy_marker(text: &str, start: usize) -> Option<(&'static str, usize)> {
+    let rest = &text.as_bytes()[start..];
+    MARKERS.iter().find_map(|(marker, name)| {
+        let found = rest.get(..marker.len())?.eq_ignore_ascii_case(marker.as_bytes());
+        found.then_some((*name, marker.len()))
+    })
+}
+
+/// `{{time_UTC+2}}` is `{{time::UTC+2}}`.
+fn read_legacy_time(text: &str, start: usize) -> Option<Head> {
+    const PREFIX: &str = "{{time_utc";
+    let rest = &text.as_bytes()[start..];
+    if !rest.get(..PREFIX.len())?.eq_ignore_ascii_case(PREFIX.as_bytes()) {
+        return None;
+    }
+    let sign = rest.get(PREFIX.len())?;
+    let digits = rest[PREFIX.len() + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let tail = rest.get(PREFIX.len() + 1 + digits..)?;
+    if !matches!(sign, b'+' | b'-') || digits == 0 || !tail.starts_with(b"}}") {
+        return None;
+    }
+    let (name, separator) = (start + 2..start + 6, Separator::Colon);
+    let kind = HeadKind::Call { name, closes: false, keeps_whitespace: false, separator };
+    Some(Head { kind, body: start + 7 })
+}
+
+fn read_name(text: &str, at: usize, closes: bool, keeps_whitespace: bool) -> Option<Head> {
+    let bytes = text.as_bytes();
+    if !bytes.get(at)?.is_ascii_alphabetic() {
+        return None;
+    }
+    let length = bytes[at..].iter().take_while(|byte| is_name_byte(**byte)).count();
+    let name = at..at + length;
+    let after = skip_space(text, name.end);
+    let separator = Separator::at(text, after);
+    let ends_well = after > name.end || matches!(bytes.get(after)?, b':' | b'|' | b'}');
+    let kind = HeadKind::Call { name, closes, keeps_whitespace, separator };
+    ends_well.then_some(Head { kind, body: after + separator.length() })
+}
+
+/// A variable's name ends in a letter, a digit or `_`, so that `{{.x--}}` is a decrement.
+fn read_variable(text: &str, at: usize) -> Option<Head> {
+    let bytes = text.as_bytes();
+    let is_global = bytes[at] == b'$';
+    let start = skip_space(text, at + 1);
+    if !bytes.get(start)?.is_ascii_alphabetic() {
+        return None;
+    }
+    let length = bytes[start..].iter().take_while(|byte| is_name_byte(**byte)).count();
+    let hyphens = bytes[start..start + length].iter().rev().take_while(|byte| **byte == b'-');
+    let name = start..start + length - hyphens.count();
+    let after = skip_space(text, name.end);
+    let found = OPERATORS.iter().find(|(sign, _)| text[after..].starts_with(sign));
+    let (sign, operator) = found.copied().unwrap_or(("", Operator::Get));
+    Some(Head { kind: HeadKind::Variable { is_global, name, operator }, body: after + sign.len() })
+}
+
+fn comment_separator(text: &str, at: usize) -> Separator {
+    Separator::at(text, skip_space(text, at)).only_if_adjacent(text, at)
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+// === impl Head ===
+
+impl Head {
+    /// `::` separates arguments here.
+    pub fn is_list(&self) -> bool {
+        matches!(self.kind, HeadKind::Call { separator: Separator::List, .. })
+    }
+
+    /// A name and nothing else: the one argument read is empty and was not asked for.
+    pub fn is_bare(&self, arguments: &[super::Level]) -> bool {
+        matches!(self.kind, HeadKind::Call { separator: Separator::Space, .. })
+            && arguments.iter().all(|level| level.range.is_empty())
+    }
+}
+
+// === impl Separator ===
+
+impl Separator {
+    fn at(text: &str, at: usize) -> Self {
+        match &text.as_bytes()[at.min(text.len())..] {
+            [b':', b':', ..] => Self::List,
+            [b':', ..] => Self::Colon,
+            _ => Self::Space,
+        }
+    }
+
+    fn only_if_adjacent(self, text: &str, at: usize) -> Self {
+        if text.as_bytes().get(at) == Some(&b':') { self } else { Self::Space }
+    }
+
+    fn length(self) -> usize {
+        match self {
+            Self::List => 2,
+            Self::Colon => 1,
+            Self::Space => 0,
+        }
+    }
+}
+
+// === impl Operator ===
+
+impl Operator {
+    pub fn takes_value(self) -> bool {
+        !matches!(self, Self::Get | Self::Increment | Self::Decrement)
+    }
+}
