@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     derive::{Source, role},
     escape,
-    item::{Piece, TextRef},
+    item::{Piece, Section, TextRef},
     message::Block,
     prefix::BlockMark,
 };
@@ -110,7 +110,7 @@ fn render_v1<'a>(
         if !standing.is_empty() {
             document.push_str("\n\n");
         }
-        form::section(&mut document, section, false, text_of(texts, piece_text(section))?);
+        form::section(&mut document, section, false, section_text(texts, section)?);
         standing.push(section.offset);
     }
     if !standing.is_empty() {
@@ -118,22 +118,21 @@ fn render_v1<'a>(
     }
 
     for piece in pieces {
-        let text = text_of(texts, piece.text())?;
         match piece {
             Piece::Section(section) => {
                 let mut rendered = String::new();
-                form::section(&mut rendered, section, true, text);
+                form::section(&mut rendered, section, true, section_text(texts, section)?);
                 out.push(Source::LaterSection, rendered, Origin::Section(section.offset));
             }
             Piece::Message(message) => {
-                let rendered = form::message(message, text);
+                let rendered = form::message(message, text_of(texts, piece.text())?);
                 out.push(message.voice.source(), rendered, Origin::Message(message.offset));
             }
             Piece::Stamp(stamp) => {
                 out.push(Source::Stamp, form::stamp(stamp), Origin::Stamp(stamp.offset));
             }
             Piece::Reply { slot, text: at } => {
-                let reply = text.unwrap_or_default();
+                let reply = text_of(texts, Some(at))?.unwrap_or_default();
                 out.push(Source::Reply, reply, Origin::Reply { slot, offset: at.offset });
             }
         }
@@ -151,8 +150,18 @@ fn render_v1<'a>(
     Ok(out)
 }
 
-fn piece_text(section: &crate::item::Section) -> Option<TextRef> {
-    Piece::Section(section).text()
+/// A section's text. What a profile landed is wrapped and escaped already ([`Segment::text`]).
+///
+/// [`Segment::text`]: crate::Segment::text
+fn section_text<'a>(
+    texts: &'a impl Texts,
+    section: &Section,
+) -> Result<Option<Cow<'a, str>>, MissingText> {
+    let at = Piece::Section(section).text();
+    if section.profile.is_none() {
+        return text_of(texts, at);
+    }
+    at.map(|at| texts.text(at).map(Cow::Borrowed).ok_or(MissingText(at))).transpose()
 }
 
 /// The escaped text of a piece; none where the piece has none.
