@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     // Encoded by the compiler itself: re-encoding the struct would lose custom options.
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
-    tonic_prost_build::configure().compile_fds(compiler.file_descriptor_set())?;
+    // Ordered maps: a message that is encoded twice gives the same bytes, and so the same request hash.
+    tonic_prost_build::configure().btree_map(".").compile_fds(compiler.file_descriptor_set())?;
     Ok(())
 }
 

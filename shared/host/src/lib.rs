@@ -1,1 +1,21 @@
-//! host.
+//! How a process lives: everything that a server needs and that is not its own business.
+//!
+//! 1. A server mounts its services ([`gate::Services`]) behind one [`door::Door`]: authentication ([`auth`]), then the
+//!    gate for hidden features ([`gate`]), then the handlers, who find their [`caller`] in the request.
+//! 2. [`serve::serve`] gives a door a port until the [`shutdown::Shutdown`] that everyone watches begins ([`signal`]).
+//! 3. Services reach each other over a [`link::Link`], near or far, through a [`link::Peer`] that names the caller.
+//! 4. They refuse with [`status`], answer retries with [`idempotency`], page with [`page`], and store with [`database`].
+//! 5. [`config`] and [`telemetry`] start it all; [`testing`] gives tests fresh databases.
+
+pub mod answer;
+pub mod auth;
+pub mod caller;
+pub mod deadline;
+pub mod door;
+pub mod gate;
+pub mod link;
+pub mod serve;
+pub mod shutdown;
+pub mod signal;
+pub mod status;
+pub mod telemetry;

@@ -1,0 +1,96 @@
+//! Serving a port until the end: gRPC, gRPC-web and CORS in front of a door, and a drain that does not hang.
+
+use std::{io, time::Duration};
+
+use http::{HeaderName, HeaderValue, Method};
+use tokio::net::TcpListener;
+use tonic::transport::{Server, server::TcpIncoming};
+use tonic_web::GrpcWebLayer;
+use tower_http::cors::{AllowHeaders, CorsLayer, ExposeHeaders};
+
+use crate::{answer::REPLAYED, auth::AuthError, door::Door};
+
+/// How a port is served.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// Web origins whose pages may call: none by default.
+    pub origins: Vec<HeaderValue>,
+    /// How long open calls and tasks may take to end by themselves.
+    pub drain: Duration,
+}
+
+/// Why a port was not served, or no longer is.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    #[error("the address of the listener is unknown")]
+    Address(#[source] io::Error),
+    #[error("the server failed")]
+    Transport(#[from] tonic::transport::Error),
+}
+
+/// How long the cut answers may take to leave.
+const CUT_GRACE: Duration = Duration::from_secs(1);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
+const KEEPALIVE_WITHIN: Duration = Duration::from_secs(10);
+/// Calls at the same time on one connection.
+const STREAMS_MAX: u32 = 1_024;
+/// All headers of one call.
+const HEADER_BYTES_MAX: u32 = 32 * 1_024;
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { origins: Vec::new(), drain: Duration::from_secs(20) }
+    }
+}
+
+/// Serves `door` until its shutdown begins, and returns when everything has ended or was cut off.
+///
+/// Refuses a listener that is not on loopback when nobody is authenticated.
+pub async fn serve(
+    listener: TcpListener,
+    door: Door,
+    options: ServeOptions,
+) -> Result<(), ServeError> {
+    let address = listener.local_addr().map_err(ServeError::Address)?;
+    door.auth().allows(address)?;
+    tracing::info!(%address, "serving");
+    let shutdown = door.shutdown().clone();
+    let server = Server::builder()
+        .accept_http1(true)
+        .http2_keepalive_interval(Some(KEEPALIVE_EVERY))
+        .http2_keepalive_timeout(Some(KEEPALIVE_WITHIN))
+        .max_concurrent_streams(STREAMS_MAX)
+        .http2_max_header_list_size(HEADER_BYTES_MAX)
+        .layer(cors(options.origins))
+        .layer(GrpcWebLayer::new())
+        .serve_with_incoming_shutdown(
+            door,
+            TcpIncoming::from(listener).with_nodelay(Some(true)),
+            shutdown.stopping(),
+        );
+    let cut = async {
+        shutdown.stopping().await;
+        tokio::time::sleep(options.drain).await;
+        tracing::warn!("the drain took too long; open calls are cut off");
+        shutdown.abort();
+        tokio::time::sleep(CUT_GRACE).await;
+    };
+    tokio::select! { served = server => served?, () = cut => {} }
+    if !shutdown.tasks_ended(options.drain).await {
+        tracing::warn!("background tasks were still running at the end");
+    }
+    Ok(())
+}
+
+/// Only the named origins: a page elsewhere must not reach a server that trusts its own machine.
+fn cors(origins: Vec<HeaderValue>) -> CorsLayer {
+    let exposed = ["grpc-status", "grpc-message", "grpc-status-details-bin"];
+    let exposed = exposed.map(HeaderName::from_static).into_iter().chain([REPLAYED]);
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(ExposeHeaders::list(exposed))
+}

@@ -1,0 +1,301 @@
+//! Refusals as `google.rpc.Status`: one small constructor for each kind, fixing code, reason and details together.
+//!
+//! Every status has an `ErrorInfo` with the domain `skald`; the other details as they fit (60-platform's table).
+//! A server maps its errors in one match with these and nothing else.
+
+use std::{collections::HashMap, error::Error, time::Duration};
+
+use kernel::{Clock as _, SystemClock};
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+use wire::common::v1::Reason;
+
+/// The domain of every reason.
+pub const DOMAIN: &str = "skald";
+
+/// A status in the making, for the refusals that carry more than the constructors below.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Refusal {
+    code: Code,
+    message: String,
+    details: ErrorDetails,
+}
+
+/// INVALID_ARGUMENT: `field` is malformed, and `why` goes on after its name: "is empty".
+pub fn invalid(field: impl Into<String>, why: impl Into<String>) -> Status {
+    let (field, why) = (field.into(), why.into());
+    Refusal::new(Reason::FieldInvalid, format!("{field} {why}")).field(field, why).into()
+}
+
+/// NOT_FOUND: absent or not the caller's; the two are the same status, byte for byte.
+pub fn not_found(kind: &str, id: &str) -> Status {
+    Refusal::new(Reason::NotFound, format!("{kind} {id} not found")).resource(kind, id, "").into()
+}
+
+/// FAILED_PRECONDITION: a rule refused. `subject` is what it is about.
+pub fn precondition(reason: Reason, subject: &str, why: impl Into<String>) -> Status {
+    let why = why.into();
+    Refusal::new(reason, why.clone()).precondition(reason, subject, why).into()
+}
+
+/// ABORTED: a revision moved; read again, decide again.
+pub fn aborted(reason: Reason, kind: &str, id: &str, why: impl Into<String>) -> Status {
+    let why = why.into();
+    Refusal::new(reason, why.clone()).resource(kind, id, why).into()
+}
+
+/// ALREADY_EXISTS: the same id came with different content.
+pub fn already_exists(reason: Reason, kind: &str, id: &str, why: impl Into<String>) -> Status {
+    let why = why.into();
+    Refusal::new(reason, why.clone()).resource(kind, id, why).into()
+}
+
+/// RESOURCE_EXHAUSTED: `field` holds `value` where the limit is `limit`.
+pub fn limit_exceeded(field: &str, value: u64, limit: u64) -> Status {
+    let why = format!("{field} holds {value}, at most {limit} are allowed");
+    Refusal::new(Reason::LimitExceeded, why.clone()).quota(field, why).into()
+}
+
+/// RESOURCE_EXHAUSTED: too much is waiting; nothing happened.
+pub fn overloaded(why: impl Into<String>, retry_after: Duration) -> Status {
+    Refusal::new(Reason::Overloaded, why).retry_after(retry_after).into()
+}
+
+/// UNAVAILABLE: the store is away; nothing happened.
+pub fn store_unavailable(error: &dyn Error) -> Status {
+    tracing::warn!(error = chain(error), "the store is unavailable");
+    Refusal::new(Reason::StoreUnavailable, "the store is unavailable").retry_after(RETRY).into()
+}
+
+/// UNAVAILABLE: another service is away; nothing happened.
+pub fn peer_unavailable(why: impl Into<String>) -> Status {
+    Refusal::new(Reason::PeerUnavailable, why).retry_after(RETRY).into()
+}
+
+/// PERMISSION_DENIED: the resource is the caller's, a scope is missing. Never for hidden features.
+pub fn scope_missing(scope: kernel::Scope) -> Status {
+    let why = format!("the token lacks the scope {}", scope.name());
+    Refusal::new(Reason::ScopeMissing, why).into()
+}
+
+/// UNAUTHENTICATED: no token, or not one of this server's.
+pub fn unauthenticated(why: impl Into<String>) -> Status {
+    Refusal::new(Reason::TokenInvalid, why).into()
+}
+
+/// DEADLINE_EXCEEDED: the retry with the same request id tells what happened.
+pub fn deadline_exceeded() -> Status {
+    Refusal::new(Reason::Deadline, "the deadline passed").into()
+}
+
+/// DATA_LOSS: stored bytes are not what was written; `place` is the first bad one.
+pub fn data_loss(kind: &str, id: &str, place: impl Into<String>) -> Status {
+    let place = place.into();
+    tracing::error!(kind, id, place, "stored bytes do not match their hash");
+    let message = format!("{kind} {id}: stored bytes do not match their hash: {place}");
+    Refusal::new(Reason::ChainBroken, message).resource(kind, id, place).into()
+}
+
+/// INTERNAL: a bug. Logged here, once, under the id that the status names; the cause stays in the log.
+pub fn internal(error: &dyn Error) -> Status {
+    let id = SystemClock.fresh();
+    tracing::error!(%id, error = chain(error), "internal error");
+    Refusal::new(Reason::Internal, format!("internal error {id}")).into()
+}
+
+/// The reason that a status names, where it is one of ours.
+pub fn reason(status: &Status) -> Option<Reason> {
+    let details = status.get_error_details();
+    let info = details.error_info().filter(|info| info.domain == DOMAIN)?;
+    Reason::from_str_name(&format!("REASON_{}", info.reason))
+}
+
+/// What a client waits before it asks again, where nothing better is known.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// An error and its sources in one line, for the log.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// The code that goes with a reason: the headings of `Reason` in common.proto.
+fn code(reason: Reason) -> Code {
+    match reason as i32 {
+        1..=9 => Code::InvalidArgument,
+        10 => Code::Unauthenticated,
+        11..=19 => Code::PermissionDenied,
+        20..=29 => Code::NotFound,
+        30..=39 => Code::AlreadyExists,
+        40..=69 => Code::FailedPrecondition,
+        70..=79 => Code::Aborted,
+        80..=89 => Code::ResourceExhausted,
+        90 | 91 => Code::Unavailable,
+        92 => Code::DeadlineExceeded,
+        93 => Code::DataLoss,
+        _ => Code::Internal,
+    }
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// The reason decides the code.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        let name = reason.as_str_name();
+        let name = name.strip_prefix("REASON_").unwrap_or(name);
+        let details = ErrorDetails::with_error_info(name, DOMAIN, HashMap::new());
+        Self { code: code(reason), message: message.into(), details }
+    }
+
+    /// A field and what is wrong with it; once for each.
+    pub fn field(mut self, field: impl Into<String>, why: impl Into<String>) -> Self {
+        self.details.add_bad_request_violation(field, why);
+        self
+    }
+
+    /// A rule that refused, and what it is about; once for each.
+    pub fn precondition(mut self, rule: Reason, subject: &str, why: impl Into<String>) -> Self {
+        let name = rule.as_str_name();
+        let name = name.strip_prefix("REASON_").unwrap_or(name);
+        self.details.add_precondition_failure_violation(name, subject, why);
+        self
+    }
+
+    pub fn resource(mut self, kind: &str, id: &str, why: impl Into<String>) -> Self {
+        self.details.set_resource_info(kind, id, "", why);
+        self
+    }
+
+    pub fn quota(mut self, subject: &str, why: impl Into<String>) -> Self {
+        self.details.add_quota_failure_violation(subject, why);
+        self
+    }
+
+    pub fn retry_after(mut self, delay: Duration) -> Self {
+        self.details.set_retry_info(Some(delay));
+        self
+    }
+
+    /// A figure or name behind the message, for programs.
+    pub fn fact(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Some(info) = self.details.error_info() {
+            let (reason, mut facts) = (info.reason.clone(), info.metadata.clone());
+            facts.insert(name.into(), value.into());
+            self.details.set_error_info(reason, DOMAIN, facts);
+        }
+        self
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Status {
+        Status::with_error_details(refusal.code, refusal.message, refusal.details)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+    use prost_types::{FileDescriptorProto, FileDescriptorSet};
+
+    use super::*;
+
+    fn common() -> FileDescriptorProto {
+        let set = FileDescriptorSet::decode(wire::DESCRIPTORS).expect("a descriptor set");
+        let name = "skald/common/v1/common.proto";
+        set.file.into_iter().find(|file| file.name() == name).expect("the file of reasons")
+    }
+
+    /// The code that the comment above a reason begins with; one comment may head several.
+    fn documented(file: &FileDescriptorProto, at: usize) -> Option<String> {
+        let reasons = file.enum_type.iter().position(|found| found.name() == "Reason")?;
+        let path = [5, i32::try_from(reasons).ok()?, 2, i32::try_from(at).ok()?];
+        let places = &file.source_code_info.as_ref()?.location;
+        let comment = places.iter().find(|place| place.path == path)?.leading_comments();
+        comment.trim().split(':').next().filter(|head| !head.is_empty()).map(str::to_owned)
+    }
+
+    fn upper_snake(code: Code) -> String {
+        let mut name = String::new();
+        for letter in format!("{code:?}").chars() {
+            if letter.is_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_uppercase());
+        }
+        name
+    }
+
+    #[test]
+    fn every_reason_has_the_code_that_its_documentation_names() {
+        let file = common();
+        let values = &file.enum_type.iter().find(|found| found.name() == "Reason");
+        let mut head = None;
+        for (at, value) in values.expect("reasons").value.iter().enumerate().skip(1) {
+            head = documented(&file, at).or(head);
+            let reason = Reason::try_from(value.number()).expect("generated from the same file");
+            assert_eq!(Some(upper_snake(code(reason))), head, "{}", value.name());
+        }
+    }
+
+    #[test]
+    fn a_malformed_field_is_named() {
+        let status = invalid("page_size", "is negative");
+        assert_eq!(
+            (status.code(), status.message()),
+            (Code::InvalidArgument, "page_size is negative")
+        );
+        let details = status.get_error_details();
+        let violation = &details.bad_request().expect("a bad request").field_violations[0];
+        assert_eq!(
+            (violation.field.as_str(), violation.description.as_str()),
+            ("page_size", "is negative")
+        );
+        assert_eq!(reason(&status), Some(Reason::FieldInvalid));
+    }
+
+    #[test]
+    fn a_reason_is_told_without_its_prefix_and_with_our_domain() {
+        let status = precondition(Reason::ProviderNotConfigured, "session/a", "no provider");
+        let details = status.get_error_details();
+        let info = details.error_info().expect("an error info");
+        assert_eq!(
+            (info.reason.as_str(), info.domain.as_str()),
+            ("PROVIDER_NOT_CONFIGURED", "skald")
+        );
+        let violation = &details.precondition_failure().expect("a failure").violations[0];
+        assert_eq!(violation.r#type, "PROVIDER_NOT_CONFIGURED");
+    }
+
+    #[test]
+    fn absent_and_foreign_resources_are_the_same_status() {
+        let (absent, foreign) = (not_found("session", "a"), not_found("session", "a"));
+        assert_eq!(absent.details(), foreign.details());
+        assert_eq!(absent.message(), foreign.message());
+    }
+
+    #[test]
+    fn an_internal_error_keeps_its_cause_to_itself() {
+        let cause = std::io::Error::other("password is 123");
+        let status = internal(&cause);
+        assert!(!status.message().contains("password"), "{}", status.message());
+        assert_eq!(status.code(), Code::Internal);
+    }
+
+    #[test]
+    fn facts_are_told_beside_the_reason() {
+        let refusal = Refusal::new(Reason::HeadMoved, "the head moved").fact("head", "7");
+        let status = Status::from(refusal);
+        assert_eq!(status.code(), Code::Aborted);
+        let details = status.get_error_details();
+        assert_eq!(details.error_info().expect("an info").metadata["head"], "7");
+    }
+}
