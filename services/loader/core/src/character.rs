@@ -55,6 +55,18 @@ pub struct DepthPrompt {
     pub role: Role,
 }
 
+// === impl CardSpec ===
+
+impl CardSpec {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+            Self::V3 => "v3",
+        }
+    }
+}
+
 // === impl Character ===
 
 impl Character {

@@ -3,8 +3,10 @@
 pub mod character;
 pub mod format;
 pub mod preset;
+pub mod selection;
 pub mod user;
 
 pub use character::Character;
 pub use preset::Preset;
+pub use selection::Selection;
 pub use user::User;

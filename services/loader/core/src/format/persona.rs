@@ -33,11 +33,10 @@ pub fn read(bytes: &[u8]) -> Result<ImportedUsers, FormatError> {
         return Err(FormatError::unusable("root", "a user is a JSON object"));
     };
     let root = Fields::new(root, "");
-    let users = if root.has_any(&["personas", "persona_descriptions"]) {
-        read_export(root, &mut report)?
-    } else {
-        vec![read_strict(root)?]
-    };
+    let export = root.has_any(&["personas", "persona_descriptions"]);
+    report.format = if export { "personas" } else { "user" }.to_owned();
+    let users = if export { read_export(root, &mut report)? } else { vec![read_strict(root)?] };
+    report.count("users", users.len());
     Ok(ImportedUsers { users, report })
 }
 

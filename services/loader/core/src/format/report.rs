@@ -1,6 +1,6 @@
 //! What an import did with a file: each thing recognised, repaired, ignored or not honoured.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use kernel::limits::REPORT_FINDINGS_MAX;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,11 @@ pub struct Finding {
 /// The findings of one import in the order of reading, bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Report {
+    /// What the file is: `chara_card_v1`, `chara_card_v2`, `chara_card_v3`, `pygmalion`,
+    /// `chat_completion_preset`, `user`, `personas`.
+    pub format: String,
+    /// How much of what: `prompts`, `greetings`, `entries`, `users`.
+    pub counts: BTreeMap<String, u64>,
     pub findings: Vec<Finding>,
     /// How many more there were.
     pub omitted: usize,
@@ -147,8 +152,16 @@ impl Report {
         self.findings.iter().any(|finding| finding.code == code.name())
     }
 
-    /// Appends what another reading found.
+    pub fn count(&mut self, what: &str, number: usize) {
+        self.counts.insert(what.to_owned(), number as u64);
+    }
+
+    /// Appends what another reading found; its format and counts are the later ones.
     pub fn extend(&mut self, other: Report) {
+        if !other.format.is_empty() {
+            self.format = other.format;
+        }
+        self.counts.extend(other.counts);
         self.omitted += other.omitted;
         for finding in other.findings {
             if self.findings.len() < REPORT_FINDINGS_MAX {

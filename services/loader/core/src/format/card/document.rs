@@ -63,6 +63,11 @@ pub fn read_document(
         Shape::Pygmalion => read_pygmalion(&mut root, report),
     };
     name_from_file(&mut character, file_name, report)?;
+    if report.format.is_empty() {
+        report.format = format!("chara_card_{}", character.spec.name());
+    }
+    let greetings = 1 + character.alternate_greetings.len();
+    report.count("greetings", if character.first_message.is_empty() { 0 } else { greetings });
     let what = format!("a {:?} card", character.spec);
     report.add(Code::FormatRecognised, "", what);
     Ok(character)
@@ -156,6 +161,7 @@ fn read_flat(root: &mut Fields, spec: CardSpec, report: &mut Report) -> Characte
 }
 
 fn read_pygmalion(root: &mut Fields, report: &mut Report) -> Character {
+    report.format = "pygmalion".to_owned();
     report.add(Code::OldKey, "", "Pygmalion's keys were read: char_name, char_persona and so on");
     for (old, new) in
         PYGMALION.iter().zip(["name", "description", "scenario", "first_mes", "mes_example"])
@@ -226,6 +232,7 @@ fn book(data: &mut Fields, report: &mut Report) -> Option<Arc<Value>> {
     };
     match entries {
         Some(entries) if entries <= BOOK_ENTRIES_MAX => {
+            report.count("entries", entries);
             report.add(Code::EmbeddedWorldBook, path, format!("a book of {entries} entries"));
         }
         Some(entries) => {

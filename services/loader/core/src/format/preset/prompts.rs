@@ -30,6 +30,8 @@ pub fn read(root: &mut Fields, report: &mut Report) -> Prompts {
         0 => "a preset without prompts: the built-in ones serve".to_owned(),
         count => format!("a preset of {count} prompts"),
     };
+    report.format = "chat_completion_preset".to_owned();
+    report.count("prompts", items.len());
     report.add(Code::FormatRecognised, "", message);
     let mut prompts: Vec<Prompt> =
         items.into_iter().enumerate().filter_map(|(at, item)| prompt(at, item, report)).collect();
