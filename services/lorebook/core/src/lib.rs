@@ -1,6 +1,13 @@
 //! Lore: worlds and entries, their layers, the files they come from, and what a text activates. Pure.
 
+pub mod change;
 pub mod entry;
+pub mod export;
+pub mod fields;
+pub mod import;
+pub mod keys_text;
+pub mod projection;
+pub mod revision;
 pub mod vocabulary;
 pub mod world;
 

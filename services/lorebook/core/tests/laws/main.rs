@@ -1,0 +1,8 @@
+//! What holds for every world: layers, changes, files.
+
+mod changes;
+mod corpus;
+mod files;
+mod imports;
+mod layers;
+mod support;
