@@ -156,6 +156,14 @@ pub const CHANGE_CONTENT_BYTES_MAX: usize = 16 * KIB;
 pub const CHANGE_KEYWORDS_MAX: usize = 32;
 /// Characters of one proposed keyword.
 pub const CHANGE_KEYWORD_CHARS_MAX: usize = 200;
+/// Kept of a rejected operation, in characters.
+pub const CHANGE_REJECTED_CHARS_MAX: usize = 4_096;
+/// Characters of a proposal's summary, and of an operation's rationale.
+pub const CHANGE_NOTE_CHARS_MAX: usize = 2_000;
+/// Bytes of the catalogue that a judging call lists; what does not fit is counted in it.
+pub const CATALOGUE_BYTES_MAX: usize = 96 * KIB;
+/// Characters of the user's message and of the reply that a judging call shows; the middle is left out.
+pub const JUDGED_CHARS_MAX: usize = 24_000;
 /// Tokens that the judging call may produce.
 pub const PROPOSAL_TOKENS_MAX: u32 = 2_048;
 
