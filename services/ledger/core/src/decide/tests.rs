@@ -1,0 +1,5 @@
+//! Verbs on whole sessions: what is appended, what renders, what is refused and in which order.
+
+mod authored;
+mod harness;
+mod main_job;

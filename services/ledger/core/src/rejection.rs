@@ -1,0 +1,88 @@
+//! Why a verb is refused: one variant per rule, in order of precedence; the first that holds is answered.
+
+use kernel::{GenerationId, Timestamp};
+use prompt::derive::{Author, Tier, TurnClass};
+
+use crate::state::Inconsistent;
+
+/// A rule that a verb broke. The derived order is the order of precedence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    // --- is it there ---
+    #[error("the session does not exist")]
+    SessionAbsent,
+    #[error("the session exists already")]
+    SessionExists,
+
+    // --- may the caller ---
+    #[error("nobody may write a turn for a user")]
+    AuthorNotInjectable,
+    #[error("the scope {0} is missing")]
+    ScopeMissing(&'static str),
+    #[error("a caller of tier {} may not add keyed context", .0.name())]
+    TierMayNotKey(Tier),
+    #[error("the key {0:?} lies in a namespace of the loader")]
+    KeyReserved(String),
+
+    // --- is what was sent sensible ---
+    #[error("{} may not write a turn of class {}", .author.name(), .class.name())]
+    ClassNotAllowed { author: Author, class: TurnClass },
+    #[error("a turn that is visible to nobody is not written")]
+    VisibleToNobody,
+    #[error("a turn that the model does not see cannot become memory")]
+    MemoryUnseen,
+    #[error("effects MEMORY_IMPORT need a turn that is eligible for memory")]
+    ImportIneligible,
+    #[error("the claimed time {claimed} lies after {latest}")]
+    ClaimedInFuture { claimed: Timestamp, latest: Timestamp },
+
+    // --- is it the moment ---
+    #[error("the generation {0} is running")]
+    GenerationInProgress(GenerationId),
+    #[error("the generation {0} is not running")]
+    GenerationClosed(GenerationId),
+    #[error("the generation was taken over: fence {given} is older than {current}")]
+    FenceOutdated { given: u64, current: u64 },
+    #[error("the session refuses a history that the assistant begins")]
+    AssistantFirstUnsupported,
+
+    // --- does it fit the state ---
+    #[error("the key {key:?} was first added by tier {}", .owner.name())]
+    KeyOwned { key: String, owner: Tier },
+    #[error("the key {0:?} is not in the context")]
+    KeyUnknown(String),
+    #[error("there is no unkeyed message at offset {0} in the context")]
+    MessageUnknown(u64),
+    #[error("the message at offset {offset} was added by tier {}", .owner.name())]
+    MessageOwned { offset: u64, owner: Tier },
+    #[error("turn {0} does not exist")]
+    TurnUnknown(u64),
+    #[error("turn {0} was retracted")]
+    TurnRetracted(u64),
+    #[error("the session's last turn is not a reply in context")]
+    NotTailSlot,
+    #[error("turn {0} has no reply")]
+    NoReply(u64),
+    #[error("the alternative does not exist")]
+    AlternativeUnknown,
+    #[error("the alternative is selected already")]
+    AlternativeSelected,
+    #[error("summaries at offsets {0:?} cover the turn; send new texts for them, or drop them")]
+    TurnInSummary(Vec<u64>),
+    #[error("there is no summary at offset {0} that covers the turn")]
+    SummaryUnknown(u64),
+    #[error("nothing lies before turn {0} in the context")]
+    RangeEmpty(u64),
+    #[error("no tool run is open at offset {0}")]
+    ToolRunNotOpen(u64),
+    #[error("the turn's revision is {found}, not {given}")]
+    RevisionMoved { given: u64, found: u64 },
+    #[error("offset {0} is not the end of a batch of the session")]
+    ForkPointInvalid(u64),
+    #[error("{name}: {given} are more than the {max} allowed")]
+    Limit { name: &'static str, given: usize, max: usize },
+
+    // --- a bug of ours ---
+    #[error("the decided events do not fit the log")]
+    Inconsistent(#[from] Inconsistent),
+}
