@@ -10,12 +10,17 @@
 pub mod answer;
 pub mod auth;
 pub mod caller;
+pub mod database;
 pub mod deadline;
 pub mod door;
 pub mod gate;
+pub mod idempotency;
 pub mod link;
 pub mod serve;
 pub mod shutdown;
 pub mod signal;
 pub mod status;
 pub mod telemetry;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

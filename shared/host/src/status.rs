@@ -10,6 +10,8 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::common::v1::Reason;
 
+use crate::database::{Failure, failure};
+
 /// The domain of every reason.
 pub const DOMAIN: &str = "skald";
 
@@ -66,6 +68,16 @@ pub fn overloaded(why: impl Into<String>, retry_after: Duration) -> Status {
 pub fn store_unavailable(error: &dyn Error) -> Status {
     tracing::warn!(error = chain(error), "the store is unavailable");
     Refusal::new(Reason::StoreUnavailable, "the store is unavailable").retry_after(RETRY).into()
+}
+
+/// A statement that failed: UNAVAILABLE where the store is away or busy, DATA_LOSS where it is damaged, else INTERNAL.
+/// Conflicts and taken keys are a store's own to decide; here they are mistakes.
+pub fn store(error: &sqlx::Error) -> Status {
+    match failure(error) {
+        Failure::Unavailable => store_unavailable(error),
+        Failure::Corrupt => data_loss("store", "database", error.to_string()),
+        Failure::Conflict | Failure::Taken | Failure::Bug => internal(error),
+    }
 }
 
 /// UNAVAILABLE: another service is away; nothing happened.
