@@ -1,5 +1,8 @@
 //! Lore: worlds and entries, their layers, the files they come from, and what a text activates. Pure.
 
+pub mod matcher;
+pub mod regex_key;
+
 pub mod change;
 pub mod entry;
 pub mod export;
