@@ -51,6 +51,8 @@ pub const BOOK_ENTRIES_MAX: usize = 10_000;
 pub const RUNTIME_ENTRIES_MAX: usize = 10_000;
 /// Bytes of all plain keys of one world in the automaton: bounds its memory.
 pub const WORLD_KEY_BYTES_MAX: usize = 2 * MIB;
+/// Bytes of all keys of one world whose macros one request expands.
+pub const EXPANDED_KEY_BYTES_MAX: usize = 256 * KIB;
 /// Messages scanned for keys when the request names no number.
 pub const SCAN_MESSAGES_DEFAULT: usize = 128;
 /// Messages scanned for keys at the most.

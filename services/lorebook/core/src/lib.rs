@@ -1,5 +1,6 @@
 //! Lore: worlds and entries, their layers, the files they come from, and what a text activates. Pure.
 
+pub mod activation;
 pub mod matcher;
 pub mod regex_key;
 

@@ -1,9 +1,11 @@
-//! Finds plain keys in texts: one pass over the text for all keys of a world.
+//! Finds keys in texts: one pass over a text for all plain keys of a world.
 
-pub mod automaton;
-pub mod cache;
-pub mod words;
+mod automaton;
+mod cache;
+mod keys;
+mod words;
 
 pub use automaton::{Automaton, Needle, Scratch, TooManyKeys};
 pub use cache::{AutomatonId, HitCache};
+pub use keys::{Key, KeyAutomata, KeyOptions, KeyTable, MacroKey, MatchMode};
 pub use words::WordBoundary;

@@ -14,6 +14,7 @@ pub use detect::{Delimited, Flags, delimited};
 pub use haystack::Haystack;
 pub use linear::Linear;
 pub use parse::InvalidPattern;
+pub use set::{PatternSet, Verdict};
 
 use backtrack::Backtracker;
 use syntax::Syntax;
@@ -24,6 +25,7 @@ mod detect;
 mod haystack;
 mod linear;
 mod parse;
+mod set;
 mod syntax;
 
 /// Bytes of one compiled pattern; a larger one runs by backtracking alone.
@@ -32,9 +34,16 @@ const COMPILED_BYTES_MAX: usize = 1 << 18;
 /// Bytes of text that a linear engine reads for the price of one step.
 const LINEAR_BYTES_PER_STEP: usize = 256;
 
+/// Why a key between slashes is no pattern after all; None if it is one, or is not delimited.
+pub fn refused(key: &str) -> Option<InvalidPattern> {
+    let Delimited { pattern, flags } = delimited(key)?;
+    parse::parse(&pattern, flags).err()
+}
+
 /// A pattern that can be matched.
 #[derive(Debug)]
 pub struct Pattern {
+    source: String,
     syntax: Syntax,
     linear: Option<Linear>,
     regex: OnceLock<Option<Regex>>,
@@ -47,6 +56,7 @@ impl Pattern {
     pub fn new(pattern: &str, flags: Flags) -> Result<Self, InvalidPattern> {
         let syntax = parse::parse(pattern, flags)?;
         Ok(Self {
+            source: pattern.to_owned(),
             linear: linear::translate(&syntax),
             syntax,
             regex: OnceLock::new(),
@@ -60,6 +70,11 @@ impl Pattern {
         Self::new(&pattern, flags).ok()
     }
 
+    /// The pattern as written, without slashes and flags.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// The translation to the linear engine, if it has one.
     pub fn linear(&self) -> Option<&Linear> {
         self.linear.as_ref()
@@ -71,17 +86,17 @@ impl Pattern {
     }
 
     /// Whether the translation alone decides on this text.
-    pub fn is_linear_on(&self, text: &Haystack<'_>) -> bool {
+    pub fn is_linear_on(&self, text: &Haystack) -> bool {
         self.linear.as_ref().is_some_and(|linear| linear.exact) && self.is_filtered_on(text)
     }
 
     /// Whether a text that the translation does not match cannot match.
-    pub fn is_filtered_on(&self, text: &Haystack<'_>) -> bool {
+    pub fn is_filtered_on(&self, text: &Haystack) -> bool {
         self.linear.as_ref().is_some_and(|linear| !(linear.by_lines && text.has_other_line_ends()))
     }
 
     /// Whether the pattern matches anywhere in the text.
-    pub fn is_match(&self, text: &Haystack<'_>, steps: &mut Steps) -> Result<bool, StepsExhausted> {
+    pub fn is_match(&self, text: &Haystack, steps: &mut Steps) -> Result<bool, StepsExhausted> {
         let seen = text.seen(self.by_code_point());
         let mut from = 0;
         if let Some(regex) = self.regex().filter(|_| self.is_filtered_on(text)) {
@@ -97,6 +112,11 @@ impl Pattern {
         }
         let backtracker = self.backtracker.get_or_init(|| Backtracker::new(&self.syntax));
         backtracker.is_match(seen, from, steps)
+    }
+
+    // Whether its translation alone stays within the bounds of one pattern.
+    fn is_small(&self) -> bool {
+        self.regex().is_some()
     }
 
     fn regex(&self) -> Option<&Regex> {

@@ -2,7 +2,7 @@
 
 use aho_corasick::{
     Anchored, MatchKind,
-    automaton::{Automaton as _, StateID},
+    automaton::StateID,
     dfa,
     nfa::{contiguous, noncontiguous},
 };

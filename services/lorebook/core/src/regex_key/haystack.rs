@@ -6,28 +6,29 @@ use super::charset;
 
 /// A text, as code points and as UTF-16 units.
 #[derive(Debug)]
-pub struct Haystack<'t> {
-    text: &'t str,
-    units: Cow<'t, str>,
+pub struct Haystack {
+    text: String,
+    /// The text as UTF-16 units, where that is another one.
+    units: Option<String>,
     other_line_ends: bool,
 }
 
 // === impl Haystack ===
 
-impl<'t> Haystack<'t> {
-    pub fn new(text: &'t str) -> Self {
+impl Haystack {
+    pub fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
         let other_line_ends = text.contains(['\r', '\u{2028}', '\u{2029}']);
-        Self { text, units: charset::units(text), other_line_ends }
+        let units = match charset::units(&text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(units) => Some(units),
+        };
+        Self { text, units, other_line_ends }
     }
 
     /// The text as a pattern sees it.
     pub fn seen(&self, by_code_point: bool) -> &str {
-        if by_code_point { self.text } else { &self.units }
-    }
-
-    /// Whether both views are the same text.
-    pub fn is_uniform(&self) -> bool {
-        matches!(self.units, Cow::Borrowed(_))
+        if by_code_point { &self.text } else { self.units.as_ref().unwrap_or(&self.text) }
     }
 
     /// Whether lines end with anything but `\n`.

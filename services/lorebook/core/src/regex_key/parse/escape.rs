@@ -189,11 +189,12 @@ impl Parser {
         }
         let first = self.hex('u', 4)?;
         let is_low = |code: &u32| (0xDC00..=0xDFFF).contains(code);
-        if (0xD800..=0xDBFF).contains(&first) && self.looking_at("\\u") {
-            if let Some(second) = self.digits_of(16, self.at + 2, 4).filter(is_low) {
-                self.at += 6;
-                return Ok(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00));
-            }
+        if (0xD800..=0xDBFF).contains(&first)
+            && self.looking_at("\\u")
+            && let Some(second) = self.digits_of(16, self.at + 2, 4).filter(is_low)
+        {
+            self.at += 6;
+            return Ok(0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00));
         }
         Ok(first)
     }

@@ -1,0 +1,124 @@
+//! Which entries take part in a scan, and in which order (reference A4).
+
+use std::sync::Arc;
+
+use kernel::limits;
+
+use super::{
+    compiled::{CompiledEntry, CompiledWorld, order_descending},
+    diagnostic::{Code, Diagnostic},
+    settings::CandidateOrder,
+};
+
+/// Why a world takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SourceKind {
+    /// Bound to the session: SillyTavern's chat book.
+    Session,
+    /// Bound to the user: its persona book.
+    User,
+    /// Bound to or embedded in the character.
+    Character,
+    /// For all sessions, or by the preset.
+    Global,
+}
+
+/// A world and why it takes part.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub world: Arc<CompiledWorld>,
+    pub kind: SourceKind,
+}
+
+/// An entry in its place of the candidate list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'s> {
+    /// Index into the worlds of the scan.
+    pub world: usize,
+    /// Index into the world's entries.
+    pub entry: usize,
+    pub compiled: &'s CompiledEntry,
+}
+
+/// The worlds of a scan and their entries in order.
+#[derive(Debug)]
+pub(super) struct Candidates<'s> {
+    pub worlds: Vec<&'s CompiledWorld>,
+    pub list: Vec<Candidate<'s>>,
+    /// For each world the place of each of its entries in the list.
+    pub places: Vec<Vec<u32>>,
+}
+
+// === impl Candidates ===
+
+impl<'s> Candidates<'s> {
+    /// Lists the entries of all sources. A world named twice counts by its first source; one that
+    /// would go over the limit of entries is left out whole.
+    pub fn new(
+        sources: &'s [Source],
+        order: CandidateOrder,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let kept = reserve(sources, diagnostics);
+        let worlds: Vec<&CompiledWorld> = kept.iter().map(|source| &*source.world).collect();
+        let mut list = Vec::with_capacity(worlds.iter().map(|world| world.entries().len()).sum());
+        for turn in turns(order, &kept) {
+            let from = list.len();
+            for &world in &turn {
+                let compiled = worlds[world];
+                list.extend(compiled.by_order().iter().map(|&entry| Candidate {
+                    world,
+                    entry: entry as usize,
+                    compiled: &compiled.entries()[entry as usize],
+                }));
+            }
+            if turn.len() > 1 {
+                list[from..].sort_by(|a, b| order_descending(a.compiled, b.compiled));
+            }
+        }
+        let mut places: Vec<Vec<u32>> =
+            worlds.iter().map(|world| vec![0; world.entries().len()]).collect();
+        for (place, candidate) in (0u32..).zip(&list) {
+            places[candidate.world][candidate.entry] = place;
+        }
+        Self { worlds, list, places }
+    }
+}
+
+// The worlds whose entries are sorted together, turn after turn.
+fn turns(order: CandidateOrder, kept: &[&Source]) -> Vec<Vec<usize>> {
+    use SourceKind::{Character, Global, Session, User};
+    let of = |kind| (0..kept.len()).filter(move |&world| kept[world].kind == kind);
+    let all = |kind| of(kind).collect();
+    match order {
+        CandidateOrder::Evenly => {
+            vec![all(Session), all(User), of(Global).chain(of(Character)).collect()]
+        }
+        CandidateOrder::CharacterFirst => [Session, User, Character, Global].map(all).into(),
+        CandidateOrder::GlobalFirst => [Session, User, Global, Character].map(all).into(),
+        CandidateOrder::PerWorld => (0..kept.len()).map(|world| vec![world]).collect(),
+    }
+}
+
+fn reserve<'s>(sources: &'s [Source], diagnostics: &mut Vec<Diagnostic>) -> Vec<&'s Source> {
+    let mut kept: Vec<&Source> = Vec::new();
+    let mut reserved = 0;
+    for source in sources {
+        let world = &source.world.world;
+        if !world.enabled || kept.iter().any(|known| known.world.world.id == world.id) {
+            continue;
+        }
+        let count = source.world.entries().len();
+        if reserved + count > limits::RUNTIME_ENTRIES_MAX {
+            let detail = format!(
+                "{count} entries beside {reserved}, at most {}",
+                limits::RUNTIME_ENTRIES_MAX
+            );
+            diagnostics.push(Diagnostic::of_world(Code::RuntimeTotalLimit, &world.id, detail));
+            continue;
+        }
+        reserved += count;
+        kept.push(source);
+    }
+    kept
+}

@@ -1,0 +1,312 @@
+//! Reads golden activations and runs them: `input` as SillyTavern's settings and files have it,
+//! `expected` as its code answered.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use kernel::{EntryId, WorldId};
+use lorebook_core::{
+    CharacterFilter, Entry, EntryBody, EntryRole, GenerationType, Position, SelectiveLogic, World,
+    WorldSettings,
+    activation::{
+        Activated, Activation, CandidateOrder, CharacterContext, CompiledWorld, Defects, Effect,
+        MacroExpander, Message, Place, Request, ScriptedRolls, Settings, Source, SourceKind,
+        TextSources, Tools, Words, activate, blocks, by_order,
+    },
+    matcher::HitCache,
+};
+use serde_json::{Map, Value, json};
+
+/// How a case came out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Passed,
+    /// The expected answer comes out with this one defect of SillyTavern's switched on.
+    Divergence(&'static str),
+    /// The first difference.
+    Failed(String),
+}
+
+/// A case's name and outcome.
+pub fn run(case: &Value) -> (String, Outcome) {
+    let id = case["input"]["id"].as_str().unwrap_or("?").to_owned();
+    let expected = &case["expected"];
+    let Some(difference) = difference(expected, &answer(&case["input"], Defects::default())) else {
+        return (id, Outcome::Passed);
+    };
+    let explains =
+        |defects: &Defects| self::difference(expected, &answer(&case["input"], *defects)).is_none();
+    match Defects::each().into_iter().find(|(_, defects)| explains(defects)) {
+        Some((name, _)) => (id, Outcome::Divergence(name)),
+        None => (id, Outcome::Failed(difference)),
+    }
+}
+
+// The first key whose values differ, and how.
+fn difference(expected: &Value, found: &Value) -> Option<String> {
+    let keys =
+        ["activated", "before", "after", "em", "depth", "anTop", "anBottom", "outlets", "timed"];
+    keys.into_iter()
+        .find(|key| normal(key, &expected[*key]) != found[*key])
+        .map(|key| format!("{key}: expected {} found {}", normal(key, &expected[key]), found[key]))
+}
+
+// Of timed effects only keys and spans count, not hashes.
+fn normal(key: &str, value: &Value) -> Value {
+    let mut value = value.clone();
+    if key == "timed" {
+        for kind in ["sticky", "cooldown"] {
+            for effect in value[kind].as_object_mut().into_iter().flat_map(Map::values_mut) {
+                if let Some(effect) = effect.as_object_mut() {
+                    effect.remove("hash");
+                }
+            }
+        }
+    }
+    value
+}
+
+fn answer(input: &Value, defects: Defects) -> Value {
+    let names: Vec<&str> = list(&input["books"]).map(|book| text(&book["name"])).collect();
+    let sources: Vec<Source> = list(&input["books"]).enumerate().map(source).collect();
+    let request = request(input, defects);
+    let cache = HitCache::new(1 << 20, [1, 2]);
+    let mut variables = macros::Variables::default();
+    let environment = macros::Environment {
+        user: text(&input["user"]),
+        char: text(&input["char"]),
+        ..macros::Environment::default()
+    };
+    let rolls = list(&input["random"]).filter_map(Value::as_f64);
+    let activation = activate(
+        &request,
+        &sources,
+        &mut Tools {
+            expander: &mut MacroExpander { environment, variables: &mut variables },
+            rolls: &mut ScriptedRolls::new(rolls),
+            tokens: &Words,
+            cache: Some(&cache),
+        },
+    );
+    render(&activation, &names)
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("")
+}
+
+fn whole(value: &Value) -> Option<u32> {
+    value.as_f64().map(|number| number as u32)
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    list(value).map(|item| text(item).to_owned()).collect()
+}
+
+fn world_id(book: usize) -> WorldId {
+    WorldId::new(format!("book-{book}")).expect("a well-formed id")
+}
+
+fn source((at, book): (usize, &Value)) -> Source {
+    let world = World {
+        id: world_id(at),
+        name: text(&book["name"]).to_owned(),
+        enabled: true,
+        dynamic_enabled: false,
+        content_revision: 1,
+        embedded: false,
+        settings: WorldSettings::default(),
+    };
+    let mut entries: Vec<Entry> = list(&book["entries"]).map(entry).collect();
+    entries.sort_by_key(|entry| entry.uid);
+    let kind = match text(&book["source"]) {
+        "chat" => SourceKind::Session,
+        "persona" => SourceKind::User,
+        "character" => SourceKind::Character,
+        _ => SourceKind::Global,
+    };
+    Source { world: Arc::new(CompiledWorld::new(world, entries)), kind }
+}
+
+// An entry of the format, read as one that its editor has completed.
+fn entry(file: &Value) -> Entry {
+    let uid = file["uid"].as_i64().unwrap_or(0);
+    let flag = |name: &str, default: bool| file[name].as_bool().unwrap_or(default);
+    let number = |name: &str, default: f64| file[name].as_f64().unwrap_or(default);
+    let fresh = EntryBody::default();
+    let filter = file["characterFilter"].as_object().map(|filter| CharacterFilter {
+        is_exclude: filter.get("isExclude").and_then(Value::as_bool).unwrap_or(false),
+        names: filter.get("names").map(strings).unwrap_or_default(),
+        tags: filter.get("tags").map(strings).unwrap_or_default(),
+    });
+    let body = EntryBody {
+        comment: text(&file["comment"]).to_owned(),
+        content: text(&file["content"]).to_owned(),
+        keys: strings(&file["key"]),
+        secondary_keys: strings(&file["keysecondary"]),
+        selective: flag("selective", true),
+        selective_logic: SelectiveLogic::from_number(file["selectiveLogic"].as_i64().unwrap_or(0)),
+        constant: flag("constant", false),
+        vectorized: flag("vectorized", false),
+        enabled: !flag("disable", false),
+        order: number("order", fresh.order),
+        position: Position::from_number(file["position"].as_i64().unwrap_or(0)),
+        depth: whole(&file["depth"]).unwrap_or(fresh.depth),
+        role: file["role"].as_i64().and_then(EntryRole::from_number).unwrap_or_default(),
+        outlet_name: text(&file["outletName"]).to_owned(),
+        ignore_budget: flag("ignoreBudget", false),
+        exclude_recursion: flag("excludeRecursion", false),
+        prevent_recursion: flag("preventRecursion", false),
+        delay_until_recursion: match &file["delayUntilRecursion"] {
+            Value::Bool(delayed) => u32::from(*delayed),
+            other => whole(other).unwrap_or(0),
+        },
+        probability: number("probability", fresh.probability),
+        use_probability: flag("useProbability", fresh.use_probability),
+        group: text(&file["group"]).to_owned(),
+        group_override: flag("groupOverride", false),
+        group_weight: number("groupWeight", fresh.group_weight),
+        use_group_scoring: file["useGroupScoring"].as_bool(),
+        scan_depth: whole(&file["scanDepth"]),
+        case_sensitive: file["caseSensitive"].as_bool(),
+        match_whole_words: file["matchWholeWords"].as_bool(),
+        match_persona_description: flag("matchPersonaDescription", false),
+        match_character_description: flag("matchCharacterDescription", false),
+        match_character_personality: flag("matchCharacterPersonality", false),
+        match_character_depth_prompt: flag("matchCharacterDepthPrompt", false),
+        match_scenario: flag("matchScenario", false),
+        match_creator_notes: flag("matchCreatorNotes", false),
+        sticky: whole(&file["sticky"]),
+        cooldown: whole(&file["cooldown"]),
+        delay: whole(&file["delay"]),
+        triggers: strings(&file["triggers"]),
+        character_filter: filter,
+        ..fresh
+    };
+    let id = EntryId::new(format!("entry-{uid}")).expect("a well-formed id");
+    Entry::authored(id, uid, uid, body)
+}
+
+fn request(input: &Value, defects: Defects) -> Request {
+    let data = &input["scanData"];
+    let of = |name: &str| text(&data[name]).to_owned();
+    let message = |line: &Value| Message {
+        name: text(&line["name"]).to_owned(),
+        text: text(&line["mes"]).to_owned(),
+    };
+    Request {
+        messages: list(&input["chat"]).map(message).collect(),
+        sources: TextSources {
+            persona_description: of("personaDescription"),
+            character_description: of("characterDescription"),
+            character_personality: of("characterPersonality"),
+            character_depth_prompt: of("characterDepthPrompt"),
+            scenario: of("scenario"),
+            creator_notes: of("creatorNotes"),
+        },
+        settings: settings(&input["settings"]),
+        context_tokens: whole(&input["maxContext"]).unwrap_or(0),
+        generation: GenerationType::from_name(text(&input["trigger"])).unwrap_or_default(),
+        character: CharacterContext { avatar: text(&input["avatar"]).to_owned(), tags: None },
+        defects,
+        ..Request::default()
+    }
+}
+
+fn settings(file: &Value) -> Settings {
+    let shipped = Settings::default();
+    let get = |name: &str| &file[&format!("world_info_{name}")];
+    let flag = |name: &str, default: bool| get(name).as_bool().unwrap_or(default);
+    let number = |name: &str, default: u32| whole(get(name)).unwrap_or(default);
+    Settings {
+        scan_depth: number("depth", shipped.scan_depth),
+        min_activations: number("min_activations", 0),
+        min_activations_depth_max: number("min_activations_depth_max", 0),
+        budget_percent: number("budget", shipped.budget_percent),
+        budget_cap: number("budget_cap", 0),
+        include_names: flag("include_names", shipped.include_names),
+        recursive: flag("recursive", shipped.recursive),
+        case_sensitive: flag("case_sensitive", false),
+        match_whole_words: flag("match_whole_words", shipped.match_whole_words),
+        use_group_scoring: flag("use_group_scoring", false),
+        order: match number("character_strategy", 1) {
+            0 => CandidateOrder::Evenly,
+            2 => CandidateOrder::GlobalFirst,
+            _ => CandidateOrder::CharacterFirst,
+        },
+        max_recursion_steps: number("max_recursion_steps", 0),
+        ..shipped
+    }
+}
+
+fn render(activation: &Activation, names: &[&str]) -> Value {
+    let name = |world: &WorldId| {
+        (0..names.len()).find(|&at| world_id(at) == *world).map_or("?", |at| names[at])
+    };
+    let activated: Vec<Value> =
+        activation.entries.iter().map(|one| json!([name(&one.world), one.uid])).collect();
+    let blocks = blocks(&activation.entries);
+    let texts = |place: &Place| -> Vec<&str> {
+        let found = blocks.iter().filter(|block| block.place == *place);
+        found.flat_map(|block| &block.entries).map(|one| one.text.as_str()).collect()
+    };
+    let depth: Vec<Value> = blocks
+        .iter()
+        .filter_map(|block| match &block.place {
+            Place::AtDepth { depth, role } => {
+                Some(json!({"depth": depth, "entries": texts(&block.place), "role": role.number()}))
+            }
+            _ => None,
+        })
+        .collect();
+    let outlets: Map<String, Value> = blocks
+        .iter()
+        .filter_map(|block| match &block.place {
+            Place::Outlet(name) => Some((name.clone(), json!(texts(&block.place)))),
+            _ => None,
+        })
+        .collect();
+    json!({
+        "activated": activated,
+        "before": texts(&Place::BeforeChar).join("\n"),
+        "after": texts(&Place::AfterChar).join("\n"),
+        "em": examples(&activation.entries),
+        "depth": depth,
+        "anTop": texts(&Place::AnTop),
+        "anBottom": texts(&Place::AnBottom),
+        "outlets": outlets,
+        "timed": {
+            "sticky": effects(activation.timed.sticky(), names),
+            "cooldown": effects(activation.timed.cooldown(), names),
+        },
+    })
+}
+
+// Both kinds in one list, ascending in order.
+fn examples(entries: &[Activated]) -> Vec<Value> {
+    let number = |one: &Activated| match Place::of(one) {
+        Some(Place::EmTop) => Some(0),
+        Some(Place::EmBottom) => Some(1),
+        _ => None,
+    };
+    by_order(entries)
+        .into_iter()
+        .rev()
+        .filter(|one| !one.text.is_empty())
+        .filter_map(|one| Some(json!({"position": number(one)?, "content": one.text})))
+        .collect()
+}
+
+fn effects(effects: Vec<Effect>, names: &[&str]) -> BTreeMap<String, Value> {
+    let one = |effect: Effect| {
+        let book: usize =
+            effect.world.as_str().trim_start_matches("book-").parse().expect("a known world");
+        let uid = effect.entry.as_str().trim_start_matches("entry-");
+        let span = json!({"start": effect.start, "end": effect.end, "protected": effect.protected});
+        (format!("{}.{uid}", names[book]), span)
+    };
+    effects.into_iter().map(one).collect()
+}
