@@ -12,14 +12,18 @@ use std::path::PathBuf;
 use sqlx::migrate::MigrateError;
 
 pub use folder::DataFolder;
-pub use postgres::{CONNECTIONS_DEFAULT, Postgres, PostgresUrl};
+pub use postgres::{Postgres, PostgresUrl};
 pub use sqlite::Sqlite;
 
 /// What the operator chose for all services of a process.
 #[derive(Debug, Clone)]
 pub enum Place {
     Folder(DataFolder),
-    Postgres(PostgresUrl),
+    Postgres {
+        url: PostgresUrl,
+        /// Connections of each service at the most.
+        connections: u32,
+    },
 }
 
 /// Why a database cannot be used.

@@ -3,11 +3,13 @@
 use std::{
     convert::Infallible,
     future::Future,
+    panic::AssertUnwindSafe,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
+use futures::FutureExt as _;
 use http::{Request, Response};
 use tonic::{Status, body::Body, codegen::Service, service::Routes};
 use tower::ServiceExt as _;
@@ -18,9 +20,9 @@ use crate::{
     auth::{Authenticator, Identity},
     caller::{Caller, Passage},
     deadline,
-    gate::{Gate, Seen, Services, View},
+    gate::{Gate, Services, View},
     shutdown::Shutdown,
-    telemetry,
+    status, telemetry,
 };
 
 /// Services behind authentication and the gate. Cheap to clone; the same door serves a port and local links.
@@ -33,6 +35,11 @@ struct Inner {
     gate: Gate,
     shutdown: Shutdown,
 }
+
+/// A handler that did not come to its end; the panic itself was printed where it happened.
+#[derive(Debug, thiserror::Error)]
+#[error("a handler panicked")]
+struct Panicked;
 
 /// The service that probes ask, who have no token.
 const OPEN_TO_STRANGERS: &str = "/grpc.health.v1.Health/";
@@ -61,10 +68,10 @@ impl Door {
         };
         let call = telemetry::Call::begin(request.uri().path(), &passage);
         let span = call.span();
-        let handled = async {
-            let Ok(response) = routes.oneshot(request).await;
+        let handled = AssertUnwindSafe(routes.oneshot(request)).catch_unwind().map(|handled| {
+            let Ok(response) = handled.map_err(|_| status::internal(&Panicked))?;
             Ok(response)
-        };
+        });
         let outcome = tokio::select! {
             outcome = deadline::keep(passage.deadline, handled).instrument(span) => outcome,
             () = self.0.shutdown.aborted() => Err(answer::cut_off()),
@@ -78,10 +85,10 @@ impl Door {
         let inner = &self.0;
         let headers = request.headers();
         if inner.auth.is_anonymous(headers) && request.uri().path().starts_with(OPEN_TO_STRANGERS) {
-            return Ok(inner.gate.admit(View::STRANGER, request).routes);
+            return Ok(inner.gate.admit(View::STRANGER, request).0);
         }
         let Identity { principal, grants, mesh } = inner.auth.authenticate(headers)?;
-        let Seen { routes, services } = inner.gate.admit(View { grants, mesh }, request);
+        let (routes, services) = inner.gate.admit(View { grants, mesh }, request);
         request.extensions_mut().insert(Caller { principal, grants, mesh, services, passage });
         Ok(routes)
     }

@@ -32,6 +32,9 @@ use crate::{
 /// A path that no service will ever have: `-` is not an identifier.
 const NEVER_BUILT: &str = "/-/-";
 
+/// Both versions of reflection.
+const REFLECTION: &str = "grpc.reflection.";
+
 /// The hidden files, and what opens each; a folder stands for all files in it.
 const HIDDEN: [(&str, Key); 3] = [
     ("skald/ledger/v1/authored_history.proto", Key::Grant(Grant::AuthoredHistory)),
@@ -72,11 +75,14 @@ struct Inner {
     views: [OnceLock<Seen>; View::COUNT],
 }
 
-/// What the callers of one view find: a router with its own reflection, and the names it lists.
-#[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    pub(crate) routes: Routes,
-    pub(crate) services: Arc<[&'static str]>,
+/// What the callers of one view find.
+#[derive(Debug)]
+struct Seen {
+    /// All services but reflection.
+    routes: Routes,
+    /// Reflection alone, made when somebody first asks: it holds every symbol by name.
+    reflection: OnceLock<Routes>,
+    services: Arc<[&'static str]>,
 }
 
 /// Which services are mounted, and which of all known ones are hidden behind what.
@@ -159,14 +165,26 @@ impl Gate {
         }))
     }
 
-    /// What the view holds; a request to a service that it does not hold is sent nowhere.
-    pub(crate) fn admit(&self, view: View, request: &mut Request<Body>) -> Seen {
-        if !self.0.catalog.sees(view, service(request.uri())) {
+    /// The router for a request, and the names of what its caller may call.
+    /// A request to a service that the view does not hold is sent nowhere.
+    pub(crate) fn admit(
+        &self,
+        view: View,
+        request: &mut Request<Body>,
+    ) -> (Routes, Arc<[&'static str]>) {
+        let seen = self.0.views[view.number()].get_or_init(|| self.0.see(view));
+        let service = service(request.uri());
+        let routes = if service.starts_with(REFLECTION) {
+            seen.reflection.get_or_init(|| self.0.reflect(view, &seen.services))
+        } else {
+            &seen.routes
+        };
+        if !self.0.catalog.sees(view, service) {
             let mut parts = std::mem::take(request.uri_mut()).into_parts();
             parts.path_and_query = Some(PathAndQuery::from_static(NEVER_BUILT));
             *request.uri_mut() = Uri::from_parts(parts).expect("only the path was changed");
         }
-        self.0.views[view.number()].get_or_init(|| self.0.build(view)).clone()
+        (routes.clone(), seen.services.clone())
     }
 }
 
@@ -178,28 +196,32 @@ fn service(uri: &Uri) -> &str {
 // === impl Inner ===
 
 impl Inner {
-    fn build(&self, view: View) -> Seen {
-        let files = self.catalog.descriptors.encode(|file| view.sees_file(file));
-        let mut v1 = tonic_reflection::server::Builder::configure();
-        let mut v1alpha = tonic_reflection::server::Builder::configure();
-        let services: Arc<[_]> = self.catalog.listed(view).collect();
-        for &service in &*services {
-            v1 = v1.with_service_name(service);
-            v1alpha = v1alpha.with_service_name(service);
-        }
-        for set in [&files[..]].into_iter().chain(COMMON_FILES) {
-            v1 = v1.register_encoded_file_descriptor_set(set);
-            v1alpha = v1alpha.register_encoded_file_descriptor_set(set);
-        }
+    fn see(&self, view: View) -> Seen {
         let health = Health::new(self.catalog.clone(), view, self.shutdown.clone());
-        let routes = self
-            .routes
-            .clone()
-            .add_service(v1.build_v1().expect("descriptors that were compiled"))
-            .add_service(v1alpha.build_v1alpha().expect("descriptors that were compiled"))
-            .add_service(tonic_health::pb::health_server::HealthServer::new(health))
-            .prepare();
-        Seen { routes, services }
+        let health = tonic_health::pb::health_server::HealthServer::new(health);
+        Seen {
+            routes: self.routes.clone().add_service(health).prepare(),
+            reflection: OnceLock::new(),
+            services: self.catalog.listed(view).collect(),
+        }
+    }
+
+    /// Panics on descriptors that do not fit together: they were compiled into this binary.
+    fn reflect(&self, view: View, services: &[&'static str]) -> Routes {
+        let files = self.catalog.descriptors.encode(|file| view.sees_file(file));
+        let builder = || {
+            let mut builder = tonic_reflection::server::Builder::configure();
+            for &service in services {
+                builder = builder.with_service_name(service);
+            }
+            for set in [&files[..]].into_iter().chain(COMMON_FILES) {
+                builder = builder.register_encoded_file_descriptor_set(set);
+            }
+            builder
+        };
+        let v1 = builder().build_v1().expect("descriptors that were compiled");
+        let v1alpha = builder().build_v1alpha().expect("descriptors that were compiled");
+        Routes::new(v1).add_service(v1alpha).prepare()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{io, time::Duration};
 
 use http::{HeaderName, HeaderValue, Method};
+use kernel::limits::{CONNECTION_CALLS_MAX, DRAIN_SECONDS_DEFAULT, HEADER_BYTES_MAX};
 use tokio::net::TcpListener;
 use tonic::transport::{Server, server::TcpIncoming};
 use tonic_web::GrpcWebLayer;
@@ -34,14 +35,10 @@ pub enum ServeError {
 const CUT_GRACE: Duration = Duration::from_secs(1);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
 const KEEPALIVE_WITHIN: Duration = Duration::from_secs(10);
-/// Calls at the same time on one connection.
-const STREAMS_MAX: u32 = 1_024;
-/// All headers of one call.
-const HEADER_BYTES_MAX: u32 = 32 * 1_024;
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self { origins: Vec::new(), drain: Duration::from_secs(20) }
+        Self { origins: Vec::new(), drain: Duration::from_secs(DRAIN_SECONDS_DEFAULT) }
     }
 }
 
@@ -61,7 +58,7 @@ pub async fn serve(
         .accept_http1(true)
         .http2_keepalive_interval(Some(KEEPALIVE_EVERY))
         .http2_keepalive_timeout(Some(KEEPALIVE_WITHIN))
-        .max_concurrent_streams(STREAMS_MAX)
+        .max_concurrent_streams(CONNECTION_CALLS_MAX)
         .http2_max_header_list_size(HEADER_BYTES_MAX)
         .layer(cors(options.origins))
         .layer(GrpcWebLayer::new())
@@ -70,18 +67,19 @@ pub async fn serve(
             TcpIncoming::from(listener).with_nodelay(Some(true)),
             shutdown.stopping(),
         );
+    let ended = async {
+        server.await?;
+        shutdown.tasks_ended().await;
+        Ok(())
+    };
     let cut = async {
         shutdown.stopping().await;
         tokio::time::sleep(options.drain).await;
-        tracing::warn!("the drain took too long; open calls are cut off");
+        tracing::warn!("the drain took too long; what is still open is cut off");
         shutdown.abort();
         tokio::time::sleep(CUT_GRACE).await;
     };
-    tokio::select! { served = server => served?, () = cut => {} }
-    if !shutdown.tasks_ended(options.drain).await {
-        tracing::warn!("background tasks were still running at the end");
-    }
-    Ok(())
+    tokio::select! { ended = ended => ended, () = cut => Ok(()) }
 }
 
 /// Only the named origins: a page elsewhere must not reach a server that trusts its own machine.

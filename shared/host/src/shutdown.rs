@@ -1,6 +1,6 @@
 //! The end of a process: one value that every part of it watches.
 
-use std::{future::Future, time::Duration};
+use std::future::Future;
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -53,9 +53,9 @@ impl Shutdown {
         self.aborted.clone().cancelled_owned()
     }
 
-    /// Waits for spawned tasks; false when some were still running after `patience`.
-    pub async fn tasks_ended(&self, patience: Duration) -> bool {
+    /// Waits for everything that was spawned; bound it with a timeout.
+    pub async fn tasks_ended(&self) {
         self.tasks.close();
-        tokio::time::timeout(patience, self.tasks.wait()).await.is_ok()
+        self.tasks.wait().await;
     }
 }

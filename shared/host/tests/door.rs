@@ -6,5 +6,7 @@ mod ending;
 mod gate;
 #[path = "door/peers.rs"]
 mod peers;
+#[path = "door/web.rs"]
+mod web;
 #[path = "door/world.rs"]
 mod world;

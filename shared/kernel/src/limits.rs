@@ -173,3 +173,22 @@ pub const PROPOSAL_TOKENS_MAX: u32 = 2_048;
 
 /// How long a stored answer is kept at the least.
 pub const ANSWER_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+// --- processes ---
+
+/// Calls at the same time on one connection.
+pub const CONNECTION_CALLS_MAX: u32 = 1_024;
+/// All headers of one call.
+pub const HEADER_BYTES_MAX: u32 = 32 * KIB as u32;
+/// How long open calls and tasks may take to end when a process is asked to.
+pub const DRAIN_SECONDS_DEFAULT: u64 = 20;
+/// How long another service may take to begin its answer when the caller set no deadline.
+pub const PEER_ANSWER_MS: u64 = 60 * 1_000;
+/// How long a connection to another service may take.
+pub const PEER_CONNECT_MS: u64 = 2 * 1_000;
+/// How long a write or read waits for a connection to the store.
+pub const STORE_WAIT_MS: u64 = 5 * 1_000;
+/// Readers of one SQLite file at the same time.
+pub const SQLITE_READERS_MAX: u32 = 8;
+/// PostgreSQL connections of one service when the operator names no number.
+pub const POSTGRES_CONNECTIONS_DEFAULT: u32 = 16;

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use kernel::limits::STORE_WAIT_MS;
 use sqlx::{
     Connection as _, PgPool,
     migrate::Migrator,
@@ -10,9 +11,7 @@ use sqlx::{
 
 use crate::database::{DatabaseError, migration_table};
 
-/// Connections of one service when the operator names no number.
-pub const CONNECTIONS_DEFAULT: u32 = 16;
-const ACQUIRE_WITHIN: Duration = Duration::from_secs(5);
+const ACQUIRE_WITHIN: Duration = Duration::from_millis(STORE_WAIT_MS);
 /// A connection that was idle this long is tested before use: it may have died with its server.
 const TRUSTED_FOR: Duration = Duration::from_secs(5);
 const STATEMENTS_CACHED: usize = 256;

@@ -2,6 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
+use kernel::limits::{SQLITE_READERS_MAX, STORE_WAIT_MS};
 use sqlx::{
     SqlitePool,
     migrate::Migrator,
@@ -10,9 +11,7 @@ use sqlx::{
 
 use crate::database::{DataFolder, DatabaseError, migration_table};
 
-/// Readers of one file at the same time.
-const READERS_MAX: u32 = 8;
-const ACQUIRE_WITHIN: Duration = Duration::from_secs(30);
+const ACQUIRE_WITHIN: Duration = Duration::from_millis(STORE_WAIT_MS);
 /// Only another program (a backup, a shell) can hold the file; the folder has one owner.
 const BUSY_WITHIN: Duration = Duration::from_secs(5);
 /// The log file is cut back to this after a checkpoint.
@@ -45,7 +44,7 @@ impl Sqlite {
         let migrated = migrations.run(&writer).await;
         migrated.map_err(|source| DatabaseError::Migrate { service, source })?;
         let readers = options(&path).read_only(true).pragma("query_only", "on");
-        let readers = pool(READERS_MAX).connect_with(readers).await.map_err(open)?;
+        let readers = pool(SQLITE_READERS_MAX).connect_with(readers).await.map_err(open)?;
         Ok(Self { writer, readers, _folder: folder.clone() })
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Request;
+use kernel::limits::PEER_ANSWER_MS;
 use tokio::time::Instant;
 use tonic::body::Body;
 use tower::{ServiceExt as _, service_fn};
@@ -14,8 +15,7 @@ use crate::{
     link::Link,
 };
 
-/// How long a peer may take to begin its answer when the caller set no deadline.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const ANSWER_WITHIN: Duration = Duration::from_millis(PEER_ANSWER_MS);
 
 /// A link with this process's credentials. A server keeps one for each service it calls:
 /// `LoaderClient::new(self.loader.acting_for(caller)).compile(request)`.

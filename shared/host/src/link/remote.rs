@@ -14,7 +14,7 @@ use std::{
 
 use http::{Request, Response, request::Parts};
 use http_body_util::{BodyExt as _, Full, Limited};
-use kernel::limits::MESSAGE_BYTES_MAX;
+use kernel::limits::{MESSAGE_BYTES_MAX, PEER_CONNECT_MS};
 use tonic::{
     Code, ConnectError, Status, TimeoutExpired,
     body::Body,
@@ -32,7 +32,7 @@ use crate::{
     status,
 };
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+const CONNECT_WITHIN: Duration = Duration::from_millis(PEER_CONNECT_MS);
 /// Without these, the connection of a healed partition stays dead.
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
 const KEEPALIVE_WITHIN: Duration = Duration::from_secs(5);

@@ -95,6 +95,9 @@ async fn a_hidden_service_and_an_absent_one_are_the_same_bytes_over_grpc() {
         assert_eq!(observed(&channel, BOB, AUTHORED, kind).await, absent);
         assert_eq!(observed(&channel, BOB, WORK, kind).await, absent);
         assert_ne!(observed(&channel, BOB, OPEN, kind).await, absent);
+        for disguised in ["skald%2Emesh.v1.WorkService", "/skald.mesh.v1.WorkService"] {
+            assert_eq!(observed(&channel, BOB, disguised, kind).await, absent);
+        }
     }
 }
 

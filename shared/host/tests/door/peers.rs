@@ -1,6 +1,12 @@
 //! Links: near and far behave the same, and a peer passes on for whom, how long, and under which id.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use host::{
     answer::REPLAYED,
@@ -15,6 +21,7 @@ use tonic::{Code, Request, Status};
 use tower::ServiceExt as _;
 use wire::ledger::v1::{
     CreateSessionRequest, GetCapabilitiesRequest, GetCapabilitiesResponse, VerifySessionRequest,
+    WriteAuthoredTurnRequest, authored_history_service_client::AuthoredHistoryServiceClient,
     capability_service_client::CapabilityServiceClient, event_service_client::EventServiceClient,
     session_service_client::SessionServiceClient,
 };
@@ -100,6 +107,20 @@ async fn the_server_itself_keeps_the_deadline() {
 }
 
 #[tokio::test]
+async fn a_handler_that_panics_is_an_internal_error_and_nothing_else_breaks() {
+    let world = start(Stub::default(), Default::default()).await;
+    for link in both(&world).await {
+        let mut client = CapabilityServiceClient::new(link);
+        let mut request = with_token(ADA, GetCapabilitiesRequest::default());
+        request.metadata_mut().insert("x-panic", "yes".parse().expect("ascii"));
+        let status = client.get_capabilities(request).await.expect_err("a panic");
+        assert_eq!(status.code(), Code::Internal);
+        let request = with_token(ADA, GetCapabilitiesRequest::default());
+        client.get_capabilities(request).await.expect("as before");
+    }
+}
+
+#[tokio::test]
 async fn an_absent_peer_is_unavailable_with_a_reason() {
     let far = link::remote("http://127.0.0.1:1").expect("a url");
     let status = describe(far).await.expect_err("nobody there");
@@ -122,6 +143,28 @@ async fn a_dead_replica_costs_no_call_neither_reads_nor_writes() {
         let status = client.create_session(request).await.expect_err("not mounted here");
         assert_eq!(status.code(), Code::Unimplemented, "but reached");
     }
+}
+
+#[tokio::test]
+async fn a_read_is_sent_again_while_the_peer_is_away_and_a_write_is_not() {
+    let stub = Stub { away: Arc::new(AtomicUsize::new(3)), ..Default::default() };
+    let arrived = stub.arrived.clone();
+    let world = start(stub.clone(), Default::default()).await;
+    let far = link::remote(&format!("http://{}", world.address)).expect("a url");
+    let mut client = CapabilityServiceClient::new(far.clone());
+    let read = || with_token(ADA, GetCapabilitiesRequest::default());
+    client.get_capabilities(read()).await.expect("the fourth attempt");
+    assert_eq!(arrived.swap(0, Ordering::SeqCst), 4);
+
+    stub.away.store(4, Ordering::SeqCst);
+    let status = client.get_capabilities(read()).await.expect_err("away for too long");
+    assert_eq!((status.code(), arrived.swap(0, Ordering::SeqCst)), (Code::Unavailable, 4));
+
+    stub.away.store(1, Ordering::SeqCst);
+    let mut client = AuthoredHistoryServiceClient::new(far);
+    let write = with_token(ADA, WriteAuthoredTurnRequest::default());
+    let status = client.write_authored_turn(write).await.expect_err("away");
+    assert_eq!((status.code(), arrived.load(Ordering::SeqCst)), (Code::Unavailable, 1));
 }
 
 #[tokio::test]

@@ -1,6 +1,12 @@
 //! A small served process to look at: three stub services, one of them hidden, one of them mesh.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use futures::StreamExt as _;
 use host::{
@@ -45,6 +51,10 @@ const TOKENS: &str = r#"
 #[derive(Clone, Default)]
 pub struct Stub {
     pub shutdown: Shutdown,
+    /// How many of the next answers are UNAVAILABLE.
+    pub away: Arc<AtomicUsize>,
+    /// How many calls arrived.
+    pub arrived: Arc<AtomicUsize>,
     /// An event stream that ignores the end and never does anything.
     pub stubborn: bool,
 }
@@ -94,6 +104,18 @@ pub fn with_token<T>(token: &str, message: T) -> Request<T> {
 
 // === impl Stub ===
 
+impl Stub {
+    fn arrive(&self) -> Result<(), Status> {
+        self.arrived.fetch_add(1, Ordering::SeqCst);
+        let left =
+            self.away.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        match left {
+            Ok(_) => Err(host::status::peer_unavailable("away")),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
 fn describe(caller: &Caller) -> String {
     let owner = &caller.principal.owner;
     let passage = &caller.passage;
@@ -112,6 +134,8 @@ impl capability::CapabilityService for Stub {
         &self,
         request: Request<pb::GetCapabilitiesRequest>,
     ) -> Result<Response<pb::GetCapabilitiesResponse>, Status> {
+        self.arrive()?;
+        assert!(!request.metadata().contains_key("x-panic"), "asked to");
         let caller = caller(&request)?;
         let services = caller.services.iter().map(|name| (*name).to_owned()).collect();
         let answer = pb::GetCapabilitiesResponse {
@@ -161,6 +185,7 @@ impl authored::AuthoredHistoryService for Stub {
         &self,
         _: Request<pb::WriteAuthoredTurnRequest>,
     ) -> Result<Response<pb::WriteAuthoredTurnResponse>, Status> {
+        self.arrive()?;
         Ok(Response::new(pb::WriteAuthoredTurnResponse::default()))
     }
 }
