@@ -113,3 +113,6 @@ impl State {
         self.causes.push(PendingCause { cause, touched });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,4 +2,6 @@
 
 mod authored;
 mod harness;
+mod history;
+mod laws;
 mod main_job;

@@ -23,9 +23,12 @@ pub(super) struct Session {
     pub log: Vec<Event>,
     pub envelope: Envelope,
     pub marks: Vec<BlockMark>,
+    /// Each stamp's offset and what was sent.
     pub requests: Vec<(u64, Rendered)>,
     pub broken: Option<Break>,
-    decided: u8,
+    /// Lengths of the log at which a batch ended.
+    pub batches: Vec<usize>,
+    decided: u64,
 }
 
 /// Texts of a log by offset and part.
@@ -105,6 +108,7 @@ impl Session {
             marks: vec![],
             requests: vec![],
             broken: None,
+            batches: vec![],
             decided: 0,
         }
     }
@@ -122,13 +126,19 @@ impl Session {
 
     /// Decides and appends.
     pub fn run<V: Verb>(&mut self, verb: V) -> Result<V::Outcome, Rejection> {
-        self.decided = self.decided.wrapping_add(1);
-        self.envelope.entropy = [self.decided; 32];
-        self.envelope.now = self.envelope.now.plus_ms(1_000);
+        self.tick();
         let decision = decide(&self.state, &self.envelope, verb)?;
         self.log.extend(decision.events);
         self.state = decision.state;
+        self.batches.push(self.log.len());
         Ok(decision.outcome)
+    }
+
+    /// A second later, with fresh chance.
+    pub fn tick(&mut self) {
+        self.decided += 1;
+        self.envelope.entropy = *digest(&self.decided.to_be_bytes()).as_bytes();
+        self.envelope.now = self.envelope.now.plus_ms(1_000);
     }
 
     #[track_caller]
