@@ -77,11 +77,13 @@ fn unescape_braces(text: String) -> String {
 }
 
 fn remove_trim_markers(text: String) -> String {
-    let windows = text.as_bytes().windows(TRIM_MARKER.len()).enumerate();
-    let markers: Vec<usize> = windows
-        .filter(|(_, found)| found.eq_ignore_ascii_case(TRIM_MARKER.as_bytes()))
-        .map(|(at, _)| at)
-        .collect();
+    let is_marker = |at: usize| {
+        text.as_bytes()
+            .get(at..at + TRIM_MARKER.len())
+            .is_some_and(|found| found.eq_ignore_ascii_case(TRIM_MARKER.as_bytes()))
+    };
+    let markers: Vec<usize> =
+        text.match_indices("{{").map(|(at, _)| at).filter(|at| is_marker(*at)).collect();
     if markers.is_empty() {
         return text;
     }
@@ -135,7 +137,7 @@ pub(crate) fn dedent(content: &str) -> String {
 }
 
 /// White space in JavaScript's sense.
-pub(crate) fn is_space(character: char) -> bool {
+fn is_space(character: char) -> bool {
     match character {
         '\u{feff}' => true,
         '\u{85}' => false,

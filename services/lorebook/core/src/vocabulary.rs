@@ -106,6 +106,12 @@ impl Layer {
 // === impl OverlayAction ===
 
 impl OverlayAction {
+    pub const ALL: [Self; 3] = [Self::Add, Self::Replace, Self::Suppress];
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|action| action.name() == name)
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::Add => "add",

@@ -1,1 +1,3 @@
-//! lorebook.
+//! The lorebook service: worlds, their entries and their History behind gRPC.
+
+pub mod store;
