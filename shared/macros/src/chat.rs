@@ -33,10 +33,8 @@ pub(crate) fn number<'e>(environment: &Environment<'e>, id: Id) -> Value<'e> {
             .iter()
             .rposition(|line| !line.is_being_generated())
             .map(|place| environment.chat_offset + place),
-        Id::SwipeCount => newest.map(|line| line.alternatives).filter(|count| *count > 0),
-        Id::SwipeNumber => {
-            newest.filter(|line| line.alternatives > 0).map(|line| line.alternative + 1)
-        }
+        Id::SwipeCount => newest.and_then(|line| line.alternatives).map(|all| all.count),
+        Id::SwipeNumber => newest.and_then(|line| line.alternatives).map(|all| all.selected + 1),
         Id::AllChatRange => {
             let last = newest.map(|_| environment.chat_offset + chat.len() - 1);
             return last.map_or(Cow::Borrowed(""), |last| Cow::Owned(format!("0-{last}")));
@@ -50,6 +48,6 @@ pub(crate) fn number<'e>(environment: &Environment<'e>, id: Id) -> Value<'e> {
 
 impl ChatLine<'_> {
     fn is_being_generated(&self) -> bool {
-        self.alternatives > 0 && self.alternative >= self.alternatives
+        self.alternatives.is_some_and(|all| all.selected >= all.count)
     }
 }

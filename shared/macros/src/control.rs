@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::expand::{Evaluator, Span, Value};
+use crate::expand::{Evaluator, Site, Span, Value};
 use crate::expansion::Code;
 use crate::parse::{Call, Kind, Level};
 use crate::state::Scope;
@@ -13,23 +13,20 @@ use crate::variables::{is_shorthand_name, read};
 /// Evaluates `{{if condition}}…{{else}}…{{/if}}` or `{{if::condition::…}}`.
 pub(crate) fn evaluate_if<'e>(
     evaluator: &mut Evaluator<'_, 'e>,
-    level: &Level,
-    index: usize,
+    site: Site<'_>,
     call: &Call,
-    closing: Option<usize>,
-    depth: usize,
 ) -> Result<Value<'e>, Code> {
-    let (condition, content) = match (call.arguments.as_slice(), closing) {
-        ([condition], Some(closing)) => (condition, Span::between(level, index, closing)),
+    let (condition, content) = match (call.arguments.as_slice(), site.scope()) {
+        ([condition], Some(scope)) => (condition, scope),
         ([condition, content], None) => (condition, Span::whole(content)),
         _ => return Err(Code::MacroArity),
     };
-    let is_true = evaluate_condition(evaluator, condition, level, index, depth)?;
+    let is_true = evaluate_condition(evaluator, condition, site)?;
     let (then_branch, else_branch) = split_at_else(evaluator.text, content);
     let branch = if is_true { Some(then_branch) } else { else_branch };
     let Some(branch) = branch else { return Ok(Cow::Borrowed("")) };
     let mut result = String::new();
-    evaluator.span(&branch, depth + 1, &mut result);
+    evaluator.span(&branch, site.depth + 1, &mut result);
     let result = last_pass(result);
     Ok(Cow::Owned(if call.keeps_whitespace { result } else { dedent(&result) }))
 }
@@ -39,9 +36,7 @@ pub(crate) fn evaluate_if<'e>(
 fn evaluate_condition(
     evaluator: &mut Evaluator<'_, '_>,
     condition: &Level,
-    level: &Level,
-    index: usize,
-    depth: usize,
+    site: Site<'_>,
 ) -> Result<bool, Code> {
     let raw = &evaluator.text[condition.range.clone()];
     let is_inverted = raw.starts_with('!');
@@ -51,9 +46,9 @@ fn evaluate_condition(
         span.range.end = span.range.end.max(span.range.start);
     }
     let mut text = String::new();
-    evaluator.span(&span, depth + 1, &mut text);
+    evaluator.span(&span, site.depth + 1, &mut text);
     let text = last_pass(text);
-    let value = match asked_value(evaluator, &text, level, index) {
+    let value = match asked_value(evaluator, &text, site) {
         Some(Err(Code::MacroOriginalUnavailable)) | None => text,
         Some(value) => last_pass(value?),
     };
@@ -64,8 +59,7 @@ fn evaluate_condition(
 fn asked_value(
     evaluator: &mut Evaluator<'_, '_>,
     name: &str,
-    level: &Level,
-    index: usize,
+    site: Site<'_>,
 ) -> Option<Result<String, Code>> {
     let scope = match name.as_bytes().first()? {
         b'.' => Some(Scope::Local),
@@ -73,14 +67,14 @@ fn asked_value(
         _ => None,
     };
     if let Some(scope) = scope.filter(|_| is_shorthand_name(&name[1..])) {
-        return Some(Ok(read(evaluator, scope, &name[1..])));
+        return Some(read(evaluator, scope, &name[1..]));
     }
     let id = find(name)?;
     if !matches!(id.arity(), Arity::List | Arity::Between(0, _)) {
         return None;
     }
     let was_asking = std::mem::replace(&mut evaluator.is_asking, true);
-    let value = evaluator.run(id, &[], &level.macros[index], false);
+    let value = evaluator.run(id, &[], site.one(), false);
     evaluator.is_asking = was_asking;
     Some(value.and_then(|value| {
         evaluator.charge(value.len())?;

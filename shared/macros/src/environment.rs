@@ -82,10 +82,15 @@ pub struct ChatLine<'a> {
     pub is_hidden: bool,
     pub text: &'a str,
     pub at: Option<Timestamp>,
-    /// Number of alternatives; 0 when the message has none.
-    pub alternatives: usize,
-    /// Index of the selected alternative. At or past `alternatives`, it is being generated.
-    pub alternative: usize,
+    pub alternatives: Option<Alternatives>,
+}
+
+/// The alternatives (swipes) of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Alternatives {
+    pub count: usize,
+    /// Index of the selected one. At or past `count`, it is being generated.
+    pub selected: usize,
 }
 
 /// Bounds of one expansion.

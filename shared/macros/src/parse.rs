@@ -22,6 +22,8 @@ pub(crate) struct Level {
     pub macros: Vec<Macro>,
     /// For a macro that is a closing tag or has one: the index of the other.
     pub partner: Vec<Option<usize>>,
+    /// False in the value of a variable shorthand.
+    pub has_scopes: bool,
 }
 
 /// One `{{…}}` or `<USER>`.
@@ -83,16 +85,28 @@ struct Parser<'t> {
     depth_max: usize,
     document: Level,
     open: Vec<Frame>,
-    /// Openings beyond the depth limit whose `}}` must not close anything.
-    too_deep: usize,
+    /// Openings beyond a limit whose `}}` must not close anything.
+    ignored: usize,
+    /// Macros and arguments that may still be kept: bounds the tree's memory.
+    nodes_left: usize,
     faults: Vec<Fault>,
 }
 
-/// Parses a whole text. `depth_max` bounds how many macros may be open at once.
-pub(crate) fn parse(text: &str, depth_max: usize) -> (Level, Vec<Fault>) {
+/// Parses a whole text. `depth_max` bounds how many macros may be open at once, `nodes_max` how many
+/// macros and arguments there are in all.
+pub(crate) fn parse(text: &str, depth_max: usize, nodes_max: usize) -> (Level, Vec<Fault>) {
     let document = Level { range: 0..text.len(), ..Level::default() };
     let (open, faults) = (Vec::new(), Vec::new());
-    let mut parser = Parser { text, position: 0, depth_max, document, open, too_deep: 0, faults };
+    let mut parser = Parser {
+        text,
+        position: 0,
+        depth_max,
+        document,
+        open,
+        ignored: 0,
+        nodes_left: nodes_max,
+        faults,
+    };
     while let Some(found) = next_special(text.as_bytes(), parser.position) {
         parser.position = found;
         parser.step();
@@ -133,12 +147,13 @@ impl Parser<'_> {
     fn open_macro(&mut self) {
         let start = self.position;
         let Some(head) = read_head(self.text, start) else {
-            self.position += 1;
+            // Among arguments both braces are spent, so that only a text's own `{{{x}}}` is `{` and x.
+            self.position += if self.open.is_empty() { 1 } else { 2 };
             return;
         };
-        if self.open.len() >= self.depth_max {
-            self.too_deep += 1;
-            self.fault(Code::MacroDepthLimit, start..head.body);
+        if let Err(code) = self.check_limits() {
+            self.ignored += 1;
+            self.fault(code, start..head.body);
             self.position = head.body;
             return;
         }
@@ -150,8 +165,8 @@ impl Parser<'_> {
     fn close_macro(&mut self) {
         let end = self.position;
         self.position += 2;
-        if self.too_deep > 0 {
-            self.too_deep -= 1;
+        if self.ignored > 0 {
+            self.ignored -= 1;
             return;
         }
         let Some(mut frame) = self.open.pop() else { return };
@@ -159,21 +174,22 @@ impl Parser<'_> {
         let range = frame.start..self.position;
         match frame.into_kind(self.text) {
             Ok(kind) => self.innermost().macros.push(Macro { range, kind }),
-            Err(inner) => self.innermost().macros.extend(inner),
+            Err(inner) => move_up(inner, &mut self.innermost().macros),
         }
     }
 
     fn separate(&mut self) {
         let at = self.position;
         self.position += 2;
-        if self.too_deep > 0 {
+        if self.ignored > 0 {
             return;
         }
         let text = self.text;
-        if let Some(frame) = self.open.last_mut().filter(|frame| frame.head.is_list()) {
-            frame.end_argument(text, at);
-            frame.current.range = at + 2..at + 2;
-        }
+        let Some(frame) = self.open.last_mut().filter(|frame| frame.head.is_list()) else { return };
+        let Some(nodes_left) = self.nodes_left.checked_sub(1) else { return };
+        self.nodes_left = nodes_left;
+        frame.end_argument(text, at);
+        frame.current.range = at + 2..at + 2;
     }
 
     fn marker(&mut self) {
@@ -183,6 +199,8 @@ impl Parser<'_> {
             return;
         };
         self.position += length;
+        let Some(nodes_left) = self.nodes_left.checked_sub(1) else { return };
+        self.nodes_left = nodes_left;
         let range = start..self.position;
         self.innermost().macros.push(Macro { range, kind: Kind::Marker(name) });
     }
@@ -198,10 +216,18 @@ impl Parser<'_> {
         while let Some(frame) = self.open.pop() {
             self.fault(Code::MacroUnclosed, frame.start..frame.head.body);
             let inner = frame.into_macros();
-            self.innermost().macros.extend(inner);
+            move_up(inner, &mut self.innermost().macros);
         }
-        self.document.pair(self.text);
+        self.document.pair(self.text, true);
         (self.document, self.faults)
+    }
+
+    fn check_limits(&mut self) -> Result<(), Code> {
+        if self.open.len() >= self.depth_max {
+            return Err(Code::MacroDepthLimit);
+        }
+        self.nodes_left = self.nodes_left.checked_sub(1).ok_or(Code::MacroStepLimit)?;
+        Ok(())
     }
 
     fn fault(&mut self, code: Code, range: Range<usize>) {
@@ -217,7 +243,7 @@ impl Frame {
     fn end_argument(&mut self, text: &str, end: usize) {
         let mut level = std::mem::take(&mut self.current);
         level.range = crate::text::trim_range(text, level.range.start..end);
-        level.pair(text);
+        level.pair(text, self.head.is_call());
         self.arguments.push(level);
     }
 
@@ -243,8 +269,20 @@ impl Frame {
     }
 
     fn into_macros(self) -> Vec<Macro> {
-        let levels = self.arguments.into_iter().chain([self.current]);
-        levels.flat_map(|level| level.macros).collect()
+        let mut all = Vec::new();
+        for level in self.arguments.into_iter().chain([self.current]) {
+            move_up(level.macros, &mut all);
+        }
+        all
+    }
+}
+
+/// Appends; into an empty list, without copying.
+fn move_up(mut inner: Vec<Macro>, outer: &mut Vec<Macro>) {
+    if outer.is_empty() {
+        *outer = inner;
+    } else {
+        outer.append(&mut inner);
     }
 }
 

@@ -68,6 +68,8 @@ pub(crate) enum Id {
     IsMobile,
     LastGenerationType,
     HasExtension,
+    /// Templates of text completion, which do not exist here.
+    TextCompletion,
 }
 
 /// How many arguments a macro takes.
@@ -84,8 +86,8 @@ pub(crate) fn find(name: &str) -> Option<Id> {
 }
 
 /// A macro of this name and so many arguments takes a scope as one more. Unknown names do.
-pub(crate) fn accepts_scope(lower_name: &str, arguments: usize) -> bool {
-    match by_lower_name(lower_name).map(Id::arity) {
+pub(crate) fn accepts_scope(name: &str, arguments: usize) -> bool {
+    match find(name).map(Id::arity) {
         None => true,
         Some(Arity::List) => false,
         Some(Arity::Between(least, most)) => (least..=most).contains(&(arguments + 1)),
@@ -169,6 +171,35 @@ fn by_lower_name(name: &str) -> Option<Id> {
         "ismobile" => Id::IsMobile,
         "lastgenerationtype" => Id::LastGenerationType,
         "hasextension" => Id::HasExtension,
+        "systemprompt"
+        | "defaultsystemprompt"
+        | "instructsystem"
+        | "instructsystemprompt"
+        | "instructstorystringprefix"
+        | "instructstorystringsuffix"
+        | "instructuserprefix"
+        | "instructinput"
+        | "instructusersuffix"
+        | "instructassistantprefix"
+        | "instructoutput"
+        | "instructassistantsuffix"
+        | "instructseparator"
+        | "instructsystemprefix"
+        | "instructsystemsuffix"
+        | "instructfirstassistantprefix"
+        | "instructfirstoutputprefix"
+        | "instructlastassistantprefix"
+        | "instructlastoutputprefix"
+        | "instructstop"
+        | "instructuserfiller"
+        | "instructsysteminstructionprefix"
+        | "instructfirstuserprefix"
+        | "instructfirstinput"
+        | "instructlastuserprefix"
+        | "instructlastinput"
+        | "exampleseparator"
+        | "chatseparator"
+        | "chatstart" => Id::TextCompletion,
         _ => return None,
     })
 }

@@ -77,13 +77,11 @@ fn unescape_braces(text: String) -> String {
 }
 
 fn remove_trim_markers(text: String) -> String {
-    let is_marker = |at: usize| {
-        text.as_bytes()
-            .get(at..at + TRIM_MARKER.len())
-            .is_some_and(|found| found.eq_ignore_ascii_case(TRIM_MARKER.as_bytes()))
-    };
-    let markers: Vec<usize> =
-        text.match_indices("{{").map(|(at, _)| at).filter(|at| is_marker(*at)).collect();
+    let windows = text.as_bytes().windows(TRIM_MARKER.len()).enumerate();
+    let markers: Vec<usize> = windows
+        .filter(|(_, found)| found.eq_ignore_ascii_case(TRIM_MARKER.as_bytes()))
+        .map(|(at, _)| at)
+        .collect();
     if markers.is_empty() {
         return text;
     }
@@ -137,7 +135,7 @@ pub(crate) fn dedent(content: &str) -> String {
 }
 
 /// White space in JavaScript's sense.
-fn is_space(character: char) -> bool {
+pub(crate) fn is_space(character: char) -> bool {
     match character {
         '\u{feff}' => true,
         '\u{85}' => false,

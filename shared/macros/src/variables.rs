@@ -11,9 +11,9 @@ use std::borrow::Cow;
 pub(crate) use number::{read_number, write_number};
 
 use crate::control::is_false;
-use crate::expand::{Evaluator, Value};
+use crate::expand::{Evaluator, Span, Value};
 use crate::expansion::Code;
-use crate::parse::{Operator, Variable};
+use crate::parse::{Macro, Operator, Variable};
 use crate::state::Scope;
 use crate::table::Id;
 use crate::text::trim;
@@ -31,7 +31,7 @@ pub(crate) fn evaluate<'e>(
         Id::Add(scope) => add(evaluator, scope, name, &Addend::Text(argument(1))).map(|_| empty()),
         Id::Increment(scope) => add(evaluator, scope, name, &Addend::Number(1.0)).map(Cow::Owned),
         Id::Decrement(scope) => add(evaluator, scope, name, &Addend::Number(-1.0)).map(Cow::Owned),
-        Id::Get(scope) => Ok(Cow::Owned(read(evaluator, scope, name))),
+        Id::Get(scope) => read(evaluator, scope, name).map(Cow::Owned),
         Id::Has(scope) => Ok(truth(evaluator.variables.get(scope, name).is_some())),
         Id::Delete(scope) => {
             evaluator.variables.remove(scope, name);
@@ -50,15 +50,16 @@ pub(crate) fn evaluate<'e>(
 pub(crate) fn shorthand<'e>(
     evaluator: &mut Evaluator<'_, 'e>,
     variable: &Variable,
+    one: &Macro,
     depth: usize,
 ) -> Result<Value<'e>, Code> {
     let scope = if variable.is_global { Scope::Global } else { Scope::Local };
     let name = &evaluator.text[variable.name.clone()];
     let exists = evaluator.variables.get(scope, name).is_some();
-    let current = |evaluator: &Evaluator<'_, 'e>| read(evaluator, scope, name);
+    let current = read(evaluator, scope, name)?;
     let operand = |evaluator: &mut Evaluator<'_, 'e>| operand(evaluator, variable, depth);
     let answer = match variable.operator {
-        Operator::Get => current(evaluator),
+        Operator::Get => current,
         Operator::Increment => add(evaluator, scope, name, &Addend::Number(1.0))?,
         Operator::Decrement => add(evaluator, scope, name, &Addend::Number(-1.0))?,
         Operator::Set => {
@@ -72,13 +73,15 @@ pub(crate) fn shorthand<'e>(
             String::new()
         }
         Operator::Subtract => {
-            let value = read_number(&operand(evaluator)).ok_or(Code::MacroArgumentInvalid)?;
-            add(evaluator, scope, name, &Addend::Number(-value))?;
+            if let Some(value) = read_number(&operand(evaluator)) {
+                add(evaluator, scope, name, &Addend::Number(-value))?;
+            } else {
+                evaluator.diagnose(Code::MacroValueInvalid, one);
+            }
             String::new()
         }
-        Operator::Or if !is_false(&current(evaluator)) => current(evaluator),
-        Operator::OrSet if !is_false(&current(evaluator)) => current(evaluator),
-        Operator::Default | Operator::DefaultSet if exists => current(evaluator),
+        Operator::Or | Operator::OrSet if !is_false(&current) => current,
+        Operator::Default | Operator::DefaultSet if exists => current,
         Operator::Or | Operator::Default => operand(evaluator),
         Operator::OrSet | Operator::DefaultSet => {
             let value = operand(evaluator);
@@ -86,9 +89,8 @@ pub(crate) fn shorthand<'e>(
             value
         }
         comparison => {
-            let before = current(evaluator);
             let value = operand(evaluator);
-            return Ok(truth(compare(comparison, &before, &value)));
+            return Ok(truth(compare(comparison, &current, &value)));
         }
     };
     Ok(Cow::Owned(answer))
@@ -103,8 +105,13 @@ pub(crate) fn is_shorthand_name(name: &str) -> bool {
 }
 
 /// A variable's value as `getvar` gives it; empty if unset.
-pub(crate) fn read(evaluator: &Evaluator<'_, '_>, scope: Scope, name: &str) -> String {
-    normalised(evaluator.variables.get(scope, name).unwrap_or_default())
+pub(crate) fn read(
+    evaluator: &mut Evaluator<'_, '_>,
+    scope: Scope,
+    name: &str,
+) -> Result<String, Code> {
+    charge_value(evaluator, scope, name)?;
+    Ok(normalised(evaluator.variables.get(scope, name).unwrap_or_default()))
 }
 
 /// What is added to a variable: the macro's argument, or the 1 and −1 of `incvar` and `decvar`.
@@ -130,7 +137,7 @@ fn normalised(value: &str) -> String {
 
 fn operand(evaluator: &mut Evaluator<'_, '_>, variable: &Variable, depth: usize) -> String {
     let mut value = String::new();
-    evaluator.level(&variable.value, depth + 1, &mut value);
+    evaluator.span(&Span::whole(&variable.value), depth + 1, &mut value);
     trim(&value).to_owned()
 }
 
@@ -178,8 +185,7 @@ fn add(
     name: &str,
     addend: &Addend<'_>,
 ) -> Result<String, Code> {
-    let current = read(evaluator, scope, name);
-    evaluator.charge(current.len())?;
+    let current = read(evaluator, scope, name)?;
     let value = if let Some(list) = json::push(&current, addend) {
         list
     } else {
@@ -207,9 +213,9 @@ fn set_key(
     if name.is_empty() {
         return Err(Code::MacroArgumentInvalid);
     }
+    charge_value(evaluator, scope, name)?;
     let current = evaluator.variables.get(scope, name).unwrap_or("null");
     let changed = json::with_key(current, key, value)?;
-    evaluator.charge(changed.as_ref().map_or(0, String::len))?;
     match changed {
         Some(changed) => write(evaluator, scope, name, changed),
         None => Ok(()),
@@ -223,11 +229,16 @@ fn get_key(
     name: &str,
     key: &str,
 ) -> Result<String, Code> {
+    charge_value(evaluator, scope, name)?;
     let Some(current) = evaluator.variables.get(scope, name) else { return Ok(String::new()) };
-    let value =
-        json::member(current, key).map_or_else(|| normalised(current), |it| normalised(&it));
-    evaluator.charge(evaluator.variables.get(scope, name).map_or(0, str::len))?;
-    Ok(value)
+    let member = json::member(current, key);
+    Ok(normalised(member.as_deref().unwrap_or(current)))
+}
+
+/// Reading costs as much as the value is long, whatever becomes of it.
+fn charge_value(evaluator: &mut Evaluator<'_, '_>, scope: Scope, name: &str) -> Result<(), Code> {
+    let length = evaluator.variables.get(scope, name).map_or(0, str::len);
+    evaluator.charge(length)
 }
 
 // === impl Addend ===

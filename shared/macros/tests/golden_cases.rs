@@ -1,19 +1,17 @@
-//! The committed golden cases come out as SillyTavern 1.19 gives them, named divergences aside.
+//! Golden cases come out as SillyTavern 1.19 and moment.js give them, named divergences aside.
 
 #[path = "golden/cases.rs"]
 mod cases;
 
 use cases::{Case, Outcome};
 
-const CASES: &str = include_str!("fixtures/macro-cases.json");
-
 /// Cases that differ on purpose, and the defect that explains each.
 const DIVERGENCES: [(&str, &str); 1] = [("own-120", "eat_closing_tags")];
 
-#[test]
-fn every_golden_case_passes_or_diverges_by_name() {
-    let cases: Vec<Case> = serde_json::from_str(CASES).expect("the fixture is valid");
-    assert_eq!(cases.len(), 125);
+#[track_caller]
+fn check_all(fixture: &str, count: usize) {
+    let cases: Vec<Case> = serde_json::from_str(fixture).expect("the fixture is valid");
+    assert_eq!(cases.len(), count);
     for case in &cases {
         let listed = DIVERGENCES.iter().find(|(id, _)| *id == case.id).map(|(_, quirk)| *quirk);
         let (found, ours) = match case.outcome() {
@@ -21,6 +19,25 @@ fn every_golden_case_passes_or_diverges_by_name() {
             Outcome::Diverges(quirk, ours) => (Some(quirk), ours),
             Outcome::Failed(ours) => (Some("unexplained"), ours),
         };
-        assert_eq!(found, listed, "{}: expected {:?}, got {ours:?}", case.id, case.expected);
+        assert_eq!(
+            found, listed,
+            "{}: {:?} should give {:?}, got {ours:?}",
+            case.id, case.input, case.expected
+        );
     }
+}
+
+#[test]
+fn the_handwritten_cases_come_out_as_in_sillytavern() {
+    check_all(include_str!("fixtures/macro-cases.json"), 125);
+}
+
+#[test]
+fn the_generated_cases_come_out_as_in_sillytavern() {
+    check_all(include_str!("fixtures/engine-cases.json"), 320);
+}
+
+#[test]
+fn dates_and_spans_of_time_come_out_as_in_moment() {
+    check_all(include_str!("fixtures/time-cases.json"), 327);
 }

@@ -1,6 +1,8 @@
 //! What enters a model request and why: presets, cards and personas, typed, and one pure compile.
 
 pub mod character;
+pub mod compile;
+pub mod diagnostic;
 pub mod format;
 pub mod preset;
 pub mod selection;

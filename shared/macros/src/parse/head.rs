@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::text::skip_space;
+use crate::text::{is_space, skip_space};
 
 /// What follows `{{`, up to where the arguments begin.
 #[derive(Debug)]
@@ -88,9 +88,8 @@ pub(super) fn read_head(text: &str, start: usize) -> Option<Head> {
     loop {
         match bytes.get(at)? {
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                let (name, separator) = (at..at + 2, comment_separator(text, at + 2));
-                let body = at + 2 + separator.length();
-                let kind = HeadKind::Call { name, closes, keeps_whitespace, separator };
+                let (separator, body) = Separator::after(text, at + 2);
+                let kind = HeadKind::Call { name: at..at + 2, closes, keeps_whitespace, separator };
                 return Some(Head { kind, body });
             }
             b'/' => closes = true,
@@ -130,6 +129,8 @@ fn read_legacy_time(text: &str, start: usize) -> Option<Head> {
     Some(Head { kind, body: start + 7 })
 }
 
+/// Whatever stands between a name and the next white space, `:`, `|` or `}` is ignored: `{{user!}}` is
+/// `{{user}}`.
 fn read_name(text: &str, at: usize, closes: bool, keeps_whitespace: bool) -> Option<Head> {
     let bytes = text.as_bytes();
     if !bytes.get(at)?.is_ascii_alphabetic() {
@@ -137,11 +138,10 @@ fn read_name(text: &str, at: usize, closes: bool, keeps_whitespace: bool) -> Opt
     }
     let length = bytes[at..].iter().take_while(|byte| is_name_byte(**byte)).count();
     let name = at..at + length;
-    let after = skip_space(text, name.end);
-    let separator = Separator::at(text, after);
-    let ends_well = after > name.end || matches!(bytes.get(after)?, b':' | b'|' | b'}');
-    let kind = HeadKind::Call { name, closes, keeps_whitespace, separator };
-    ends_well.then_some(Head { kind, body: after + separator.length() })
+    let ignored = text[name.end..].find(|c| is_space(c) || matches!(c, ':' | '|' | '}'));
+    let end = name.end + ignored.unwrap_or(text.len() - name.end);
+    let (separator, body) = Separator::after(text, end);
+    Some(Head { kind: HeadKind::Call { name, closes, keeps_whitespace, separator }, body })
 }
 
 /// A variable's name ends in a letter, a digit or `_`, so that `{{.x--}}` is a decrement.
@@ -161,10 +161,6 @@ fn read_variable(text: &str, at: usize) -> Option<Head> {
     Some(Head { kind: HeadKind::Variable { is_global, name, operator }, body: after + sign.len() })
 }
 
-fn comment_separator(text: &str, at: usize) -> Separator {
-    Separator::at(text, skip_space(text, at)).only_if_adjacent(text, at)
-}
-
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
 }
@@ -177,6 +173,10 @@ impl Head {
         matches!(self.kind, HeadKind::Call { separator: Separator::List, .. })
     }
 
+    pub fn is_call(&self) -> bool {
+        matches!(self.kind, HeadKind::Call { .. })
+    }
+
     /// A name and nothing else: the one argument read is empty and was not asked for.
     pub fn is_bare(&self, arguments: &[super::Level]) -> bool {
         matches!(self.kind, HeadKind::Call { separator: Separator::Space, .. })
@@ -187,23 +187,13 @@ impl Head {
 // === impl Separator ===
 
 impl Separator {
-    fn at(text: &str, at: usize) -> Self {
-        match &text.as_bytes()[at.min(text.len())..] {
-            [b':', b':', ..] => Self::List,
-            [b':', ..] => Self::Colon,
-            _ => Self::Space,
-        }
-    }
-
-    fn only_if_adjacent(self, text: &str, at: usize) -> Self {
-        if text.as_bytes().get(at) == Some(&b':') { self } else { Self::Space }
-    }
-
-    fn length(self) -> usize {
-        match self {
-            Self::List => 2,
-            Self::Colon => 1,
-            Self::Space => 0,
+    /// The separator at or after `at`, and where the first argument begins.
+    fn after(text: &str, at: usize) -> (Self, usize) {
+        let at = skip_space(text, at);
+        match &text.as_bytes()[at..] {
+            [b':', b':', ..] => (Self::List, at + 2),
+            [b':', ..] => (Self::Colon, at + 1),
+            _ => (Self::Space, at),
         }
     }
 }

@@ -18,9 +18,13 @@ struct Waiting {
 
 impl Level {
     /// Finds the partners. Cost: linear in the number of macros.
-    pub(super) fn pair(&mut self, text: &str) {
+    ///
+    /// Without `scopes` (in the value of a variable shorthand) there are none, and a closing tag is a
+    /// call like any other.
+    pub(super) fn pair(&mut self, text: &str, scopes: bool) {
         self.partner = vec![None; self.macros.len()];
-        if !self.macros.iter().any(Macro::is_closing) {
+        self.has_scopes = scopes;
+        if !scopes || !self.macros.iter().any(Macro::is_closing) {
             return;
         }
         let mut waiting: HashMap<String, Waiting> = HashMap::new();

@@ -1,6 +1,6 @@
 //! Dates as people write them, to milliseconds since 1970: the ISO forms, and a few plain ones.
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{Date, DateTime, ISOWeekDate, Weekday};
 
 use crate::text::trim;
 
@@ -17,9 +17,11 @@ pub(super) fn read_millis(text: &str, offset_min: i64) -> Option<i64> {
 }
 
 fn read_date(text: &str) -> Option<(Date, &str)> {
-    read_dashed(text)
+    read_ordinal(text)
+        .or_else(|| read_week(text))
+        .or_else(|| read_dashed(text))
         .or_else(|| read_compact(text))
-        .or_else(|| read_slashed(text))
+        .or_else(|| read_month_first(text))
         .or_else(|| read_named(text))
 }
 
@@ -41,11 +43,32 @@ fn read_compact(text: &str) -> Option<(Date, &str)> {
     Some((date(digits / 10_000, digits / 100 % 100, digits % 100)?, rest))
 }
 
-/// `2024/3/5` and `3/5/2024`.
-fn read_slashed(text: &str) -> Option<(Date, &str)> {
+/// `2024-065`: the day of the year.
+fn read_ordinal(text: &str) -> Option<(Date, &str)> {
+    let (year, rest) = number(text, 4, 4)?;
+    let (day, rest) = number(rest.strip_prefix('-')?, 3, 3)?;
+    let first = date(year, 1, 1)?;
+    let found = first.with().day_of_year(day.try_into().ok()?).build().ok()?;
+    Some((found, rest))
+}
+
+/// `2024-W10`, `2024-W10-2`: the ISO week and its day.
+fn read_week(text: &str) -> Option<(Date, &str)> {
+    let (year, rest) = number(text, 4, 4)?;
+    let (week, rest) = number(rest.strip_prefix("-W")?, 2, 2)?;
+    let day = rest.strip_prefix('-').and_then(|rest| number(rest, 1, 1));
+    let (day, rest) = day.unwrap_or((1, rest));
+    let weekday = Weekday::from_monday_one_offset(day.try_into().ok()?).ok()?;
+    let found = ISOWeekDate::new(year.try_into().ok()?, week.try_into().ok()?, weekday).ok()?;
+    Some((found.date(), rest))
+}
+
+/// `2024/3/5`, and `3/5/2024`, `3-5-2024`, `3.5.2024` with the month first.
+fn read_month_first(text: &str) -> Option<(Date, &str)> {
     let (first, rest) = number(text, 1, 4)?;
-    let (second, rest) = number(rest.strip_prefix('/')?, 1, 2)?;
-    let (third, rest) = number(rest.strip_prefix('/')?, 1, 4)?;
+    let separator = rest.chars().next().filter(|it| matches!(it, '/' | '-' | '.'))?;
+    let (second, rest) = number(rest.strip_prefix(separator)?, 1, 2)?;
+    let (third, rest) = number(rest.strip_prefix(separator)?, 1, 4)?;
     let found = if first > 31 { date(first, second, third) } else { date(third, first, second) };
     Some((found?, rest))
 }
@@ -79,20 +102,30 @@ fn read_clock(text: &str) -> Option<(i64, &str)> {
     if rest.is_empty() {
         return Some((0, rest));
     }
-    let (hour, rest) = number(rest, 1, 2)?;
-    let (minute, rest) = match rest.strip_prefix(':') {
-        Some(rest) => number(rest, 2, 2)?,
-        None => (0, rest),
-    };
-    let (second, rest) = match rest.strip_prefix(':') {
-        Some(rest) => number(rest, 2, 2)?,
-        None => (0, rest),
-    };
+    let (hour, minute, second, rest) = read_digits_of_clock(rest)?;
     let (millis, rest) = read_fraction(rest);
     let (hour, rest) = read_half_day(hour, rest)?;
     let is_clock =
         (hour < 24 && minute < 60 && second < 60) || (hour == 24 && minute + second == 0);
     is_clock.then_some(((hour * 60 + minute) * 60_000 + second * 1_000 + millis, rest))
+}
+
+/// `10`, `10:30`, `10:30:15`, `1030`, `103015`.
+fn read_digits_of_clock(text: &str) -> Option<(i64, i64, i64, &str)> {
+    if let Some((digits, rest)) = number(text, 6, 6) {
+        return Some((digits / 10_000, digits / 100 % 100, digits % 100, rest));
+    }
+    if let Some((digits, rest)) = number(text, 4, 4) {
+        return Some((digits / 100, digits % 100, 0, rest));
+    }
+    let after_colon = |text| match str::strip_prefix(text, ':') {
+        Some(rest) => number(rest, 2, 2),
+        None => Some((0, text)),
+    };
+    let (hour, rest) = number(text, 1, 2)?;
+    let (minute, rest) = after_colon(rest)?;
+    let (second, rest) = after_colon(rest)?;
+    Some((hour, minute, second, rest))
 }
 
 fn read_fraction(text: &str) -> (i64, &str) {
@@ -123,11 +156,19 @@ fn read_offset(text: &str, local_min: i64) -> Option<i64> {
     }
     let text = text.strip_prefix("GMT").or(text.strip_prefix("UTC")).unwrap_or(text);
     let is_west = text.starts_with('-');
-    let (hours, rest) = number(text.strip_prefix(['+', '-'])?, 2, 2)?;
-    let rest = rest.strip_prefix(':').unwrap_or(rest);
-    let (minutes, rest) = if rest.is_empty() { (0, rest) } else { number(rest, 2, 2)? };
-    let distance = hours * 60 + minutes;
-    rest.is_empty().then_some(if is_west { -distance } else { distance })
+    let digits = text.strip_prefix(['+', '-'])?;
+    let distance = if let Some((digits, "")) = number(digits, 4, 4) {
+        digits / 100 * 60 + digits % 100
+    } else {
+        let (hours, rest) = number(digits, 2, 2)?;
+        let minutes = match rest.strip_prefix(':') {
+            Some(rest) => number(rest, 2, 2).filter(|(_, rest)| rest.is_empty())?.0,
+            None if rest.is_empty() => 0,
+            None => return None,
+        };
+        hours * 60 + minutes
+    };
+    Some(if is_west { -distance } else { distance })
 }
 
 fn date(year: i64, month: i64, day: i64) -> Option<Date> {

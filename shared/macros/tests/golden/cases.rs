@@ -1,7 +1,9 @@
 //! Golden cases: an input, the world it is expanded in, and what SillyTavern 1.19 makes of it.
 
-use macros::{Card, ChatLine, Environment, Quirks, Variables, expand};
+use kernel::Timestamp;
+use macros::{Alternatives, Card, ChatLine, Environment, Quirks, Variables, expand};
 use serde::Deserialize;
+use serde_json::Value;
 
 #[derive(Deserialize)]
 pub struct Case {
@@ -15,29 +17,18 @@ pub struct Case {
 pub struct Context {
     pub user: String,
     pub char: String,
+    /// Texts by their name in SillyTavern; whatever is no text counts as empty.
     #[serde(default)]
-    pub fields: Fields,
+    pub fields: Value,
     #[serde(default)]
     pub chat: Vec<Line>,
     #[serde(default)]
     pub original: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Fields {
-    description: String,
-    personality: String,
-    scenario: String,
-    persona: String,
-    mes_examples: String,
-    system: String,
-    jailbreak: String,
-    version: String,
-    char_depth_prompt: String,
-    creator_notes: String,
-    first_message: String,
-    alternate_greetings: Vec<String>,
+    /// Milliseconds since 1970.
+    #[serde(default)]
+    pub now: i64,
+    #[serde(default)]
+    pub utc_offset_min: i32,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +40,13 @@ pub struct Line {
     #[serde(default)]
     is_system: bool,
     mes: String,
+    /// Milliseconds since 1970; other forms are not read.
+    #[serde(default)]
+    send_date: Value,
+    #[serde(default)]
+    swipes: Option<Vec<String>>,
+    #[serde(default)]
+    swipe_id: usize,
 }
 
 /// How a case came out.
@@ -74,28 +72,32 @@ impl Case {
     }
 
     fn expanded(&self, quirks: Quirks) -> String {
-        let fields = &self.context.fields;
+        let field = |name: &str| self.context.fields[name].as_str().unwrap_or_default();
+        let greetings = &self.context.fields["alternateGreetings"];
+        let greetings = Vec::<String>::deserialize(greetings).unwrap_or_default();
         let card = Card {
-            description: &fields.description,
-            personality: &fields.personality,
-            scenario: &fields.scenario,
-            system_prompt: &fields.system,
-            post_history: &fields.jailbreak,
-            depth_prompt: &fields.char_depth_prompt,
-            creator_notes: &fields.creator_notes,
-            version: &fields.version,
-            mes_examples: &fields.mes_examples,
-            first_message: &fields.first_message,
-            alternate_greetings: &fields.alternate_greetings,
+            description: field("description"),
+            personality: field("personality"),
+            scenario: field("scenario"),
+            system_prompt: field("system"),
+            post_history: field("jailbreak"),
+            depth_prompt: field("charDepthPrompt"),
+            creator_notes: field("creatorNotes"),
+            version: field("version"),
+            mes_examples: field("mesExamples"),
+            first_message: field("firstMessage"),
+            alternate_greetings: &greetings,
         };
         let chat: Vec<ChatLine<'_>> = self.context.chat.iter().map(Line::as_chat_line).collect();
         let environment = Environment {
             user: &self.context.user,
             char: &self.context.char,
             card,
-            persona: &fields.persona,
+            persona: field("persona"),
             chat: &chat,
             original: self.context.original.as_deref(),
+            now: Timestamp::from_micros(self.context.now * 1_000),
+            utc_offset_min: self.context.utc_offset_min,
             quirks,
             ..Environment::default()
         };
@@ -112,6 +114,11 @@ impl Line {
             is_user: self.is_user,
             is_hidden: self.is_system,
             text: &self.mes,
+            alternatives: self
+                .swipes
+                .as_ref()
+                .map(|all| Alternatives { count: all.len(), selected: self.swipe_id }),
+            at: self.send_date.as_i64().map(|millis| Timestamp::from_micros(millis * 1_000)),
             ..ChatLine::default()
         }
     }

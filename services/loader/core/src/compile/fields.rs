@@ -1,0 +1,140 @@
+//! The texts of the card and the persona, each expanded once, before any prompt (reference C).
+//!
+//! Inside a field other fields' macros give nothing, so that no field can pull another one in.
+
+use macros::{Card, Field};
+
+use super::{
+    input::Input,
+    text::{Expander, Text},
+};
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    preset::Preset,
+};
+
+/// What card and persona macros give, and what the markers place.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub description: Text,
+    pub personality: Text,
+    pub scenario: Text,
+    pub persona: Text,
+    pub examples: Text,
+    pub depth_prompt: Text,
+    /// The greeting in use; empty once a reply was generated.
+    pub greeting: Text,
+    /// Only for macros: what is placed is expanded where it stands, with its `{{original}}`.
+    system_prompt: String,
+    post_history: String,
+    version: String,
+    greetings: Vec<String>,
+}
+
+/// Expands every field of the selection's character and user.
+pub(super) fn expand(input: &Input, preset: &Preset, expander: &mut Expander) {
+    let mut fields = Fields::default();
+    if let Some(user) = &input.user {
+        fields.persona = expander.expand("user:description", user.model.description());
+    }
+    if let Some(card) = input.character.as_ref().map(|card| &card.model) {
+        fields.description = expander.expand("character:description", &card.description);
+        fields.personality = expander.expand("character:personality", &card.personality);
+        fields.scenario = expander.expand("character:scenario", &card.scenario);
+        fields.examples = expander.expand("character:message-example", &card.message_example);
+        if let Some(depth_prompt) = &card.depth_prompt {
+            fields.depth_prompt = expander.expand("character:depth-prompt", &depth_prompt.text);
+        }
+        fields.greeting = greeting(input, expander);
+        fields.version.clone_from(&card.character_version);
+        if mentions(preset, "charprompt") {
+            fields.system_prompt = expander.peek("character:system-prompt", &card.system_prompt);
+        }
+        if mentions(preset, "charinstruction") {
+            let raw = &card.post_history_instructions;
+            fields.post_history = expander.peek("character:post-history-instructions", raw);
+        }
+        if mentions(preset, "greeting") || mentions(preset, "charfirstmessage") {
+            let all = std::iter::once(&card.first_message).chain(&card.alternate_greetings);
+            fields.greetings = all.map(|raw| expander.peek("character:greeting", raw)).collect();
+        }
+    }
+    expander.fields = fields;
+}
+
+/// Only the greeting in use has side effects, and only while it is the last thing that was said.
+fn greeting(input: &Input, expander: &mut Expander) -> Text {
+    let Some(card) = input.character.as_ref().filter(|_| !input.has_real_reply) else {
+        return Text::default();
+    };
+    let index = usize::try_from(input.options.greeting_index).unwrap_or(usize::MAX);
+    let Some(raw) = card.model.greeting(index) else {
+        let said = Diagnostic::new(Code::GreetingOutOfRange, "character:greeting-reference");
+        expander.diagnostics.push(said.with("index", index));
+        return Text::default();
+    };
+    expander.expand("character:greeting-reference", raw)
+}
+
+/// Whether some prompt holds the word, in any case.
+pub(super) fn mentions(preset: &Preset, word: &str) -> bool {
+    preset.prompts.iter().any(|prompt| {
+        prompt
+            .content
+            .as_bytes()
+            .windows(word.len())
+            .any(|w| w.eq_ignore_ascii_case(word.as_bytes()))
+    })
+}
+
+// === impl Fields ===
+
+impl Fields {
+    /// The card as macros read it.
+    pub fn card(&self, frozen: bool, hidden: impl Fn(Field) -> bool) -> Card<'_> {
+        let read = |field, text| if hidden(field) { "" } else { as_read(text, frozen) };
+        let plain = |field, text| if hidden(field) { "" } else { text };
+        let (first_message, alternate_greetings) = match self.greetings.split_first() {
+            Some((first, others)) if !hidden(Field::Greeting) => (first.as_str(), others),
+            _ => ("", &[][..]),
+        };
+        Card {
+            description: read(Field::Description, &self.description),
+            personality: read(Field::Personality, &self.personality),
+            scenario: read(Field::Scenario, &self.scenario),
+            system_prompt: plain(Field::SystemPrompt, self.system_prompt.as_str()),
+            post_history: plain(Field::PostHistory, self.post_history.as_str()),
+            depth_prompt: read(Field::DepthPrompt, &self.depth_prompt),
+            creator_notes: "",
+            version: &self.version,
+            mes_examples: read(Field::MesExamples, &self.examples),
+            first_message,
+            alternate_greetings,
+        }
+    }
+
+    /// The persona as `{{persona}}` reads it.
+    pub fn persona(&self, frozen: bool, hidden: impl Fn(Field) -> bool) -> &str {
+        if hidden(Field::Persona) { "" } else { as_read(&self.persona, frozen) }
+    }
+
+    /// Whether the field has a text.
+    pub fn has(&self, field: Field) -> bool {
+        match field {
+            Field::Description => !self.description.is_empty(),
+            Field::Personality => !self.personality.is_empty(),
+            Field::Scenario => !self.scenario.is_empty(),
+            Field::Persona => !self.persona.is_empty(),
+            Field::MesExamples => !self.examples.is_empty(),
+            Field::DepthPrompt => !self.depth_prompt.is_empty(),
+            Field::SystemPrompt => !self.system_prompt.is_empty(),
+            Field::PostHistory => !self.post_history.is_empty(),
+            Field::Greeting => !self.greetings.is_empty(),
+            Field::CreatorNotes | Field::Version => false,
+        }
+    }
+}
+
+fn as_read(text: &Text, frozen: bool) -> &str {
+    if frozen { text.stable() } else { &text.text }
+}

@@ -1,0 +1,260 @@
+//! A text on its way into the profile, and the one place where macros are expanded.
+
+use std::collections::BTreeSet;
+
+use kernel::{Digest, Timestamp, digest_parts};
+use macros::{ChatLine, Environment, Field, Variables};
+use prompt::ProfileMode;
+
+use super::{fields::Fields, input::Input};
+use crate::diagnostic::{Code, Diagnostic};
+
+/// A text after macros, with everything that its segment must know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Text {
+    pub text: String,
+    /// What it would be in a world without time, chance and messages, where that differs.
+    pub stable: Option<String>,
+    pub volatile: bool,
+    pub quotes: Vec<String>,
+    /// Which pieces of which resources it is made from.
+    pub from: Vec<String>,
+}
+
+/// Expands texts one by one, in order: variables set by one are seen by the next, in every mode.
+pub(super) struct Expander<'i> {
+    input: &'i Input,
+    chat: Vec<ChatLine<'i>>,
+    /// What card and persona macros read.
+    pub fields: Fields,
+    /// Lore that waits at outlets, by name.
+    pub outlets: Vec<(String, String)>,
+    /// Each field is placed at most once (CONTRACT, JOURNAL).
+    pub once: bool,
+    /// Fields that have their place; their macros give nothing any more where `once` holds.
+    pub used: BTreeSet<Field>,
+    pub variables: Variables,
+    /// The variables of the world without time and chance, once they differ.
+    frozen: Option<Variables>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// One expansion's surroundings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reading<'a> {
+    /// The text that is being overridden.
+    pub original: Option<&'a str>,
+    /// The field whose own format this is: reading it is no second placement.
+    pub format_of: Option<Field>,
+}
+
+// === impl Text ===
+
+impl Text {
+    pub fn new(text: impl Into<String>, from: impl Into<String>) -> Self {
+        Self { text: text.into(), from: vec![from.into()], ..Self::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    pub fn stable(&self) -> &str {
+        self.stable.as_deref().unwrap_or(&self.text)
+    }
+
+    /// Joins parts into one text.
+    pub fn joined(parts: impl IntoIterator<Item = Self>, separator: &str) -> Self {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        for part in parts {
+            all.push(separator, &part);
+        }
+        all
+    }
+
+    /// Puts another text behind this one.
+    pub fn push(&mut self, separator: &str, part: &Self) {
+        if self.stable.is_some() || part.stable.is_some() {
+            self.stable = Some([self.stable(), part.stable()].join(separator));
+        }
+        self.text.push_str(separator);
+        self.text.push_str(&part.text);
+        self.volatile |= part.volatile;
+        for quote in &part.quotes {
+            if !self.quotes.contains(quote) {
+                self.quotes.push(quote.clone());
+            }
+        }
+        self.from.extend(part.from.iter().cloned());
+    }
+
+    /// The same change to the text as it is and as it would be.
+    pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
+        self.stable = self.stable.map(|stable| change(&stable));
+        self.text = change(&self.text);
+        self
+    }
+
+    /// Equal hashes mean that nothing changed but time, chance and messages.
+    pub fn hash(&self, key: &str, role: &str) -> Digest {
+        digest_parts(&[key.as_bytes(), role.as_bytes(), self.stable().as_bytes()])
+    }
+}
+
+// === impl Expander ===
+
+impl<'i> Expander<'i> {
+    pub fn new(input: &'i Input) -> Self {
+        let line = |message: &'i super::input::Message| ChatLine {
+            id: &message.id,
+            name: &message.name,
+            is_user: message.is_user,
+            text: &message.text,
+            at: message.at,
+            ..ChatLine::default()
+        };
+        Self {
+            input,
+            chat: input.messages.iter().map(line).collect(),
+            fields: Fields::default(),
+            outlets: Vec::new(),
+            once: input.mode != ProfileMode::InChat,
+            used: BTreeSet::new(),
+            variables: input.variables.clone(),
+            frozen: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    pub fn say(&mut self, code: Code, place: &str) {
+        self.diagnostics.push(Diagnostic::new(code, place));
+    }
+
+    /// Expands a text that stands at `place`.
+    pub fn expand(&mut self, place: &str, raw: &str) -> Text {
+        self.expand_in(place, raw, Reading::default())
+    }
+
+    pub fn expand_in(&mut self, place: &str, raw: &str, reading: Reading) -> Text {
+        let freezes = self.input.mode == ProfileMode::Journal && raw.contains("{{");
+        let before = freezes.then(|| self.variables.clone());
+        let mut variables = std::mem::take(&mut self.variables);
+        let expansion =
+            macros::expand(raw, &self.environment(place, reading, false), &mut variables);
+        self.variables = variables;
+        let stable = before.and_then(|before| {
+            self.freeze(place, raw, reading, expansion.volatile, before)
+                .filter(|stable| *stable != expansion.text)
+        });
+        self.report(place, &expansion);
+        self.place(place, &expansion.fields_used, reading.format_of);
+        Text {
+            text: expansion.text,
+            stable,
+            volatile: expansion.volatile,
+            quotes: expansion.quotes,
+            from: vec![place.to_owned()],
+        }
+    }
+
+    /// Expands without leaving a trace: for values that only a macro may ask for.
+    pub fn peek(&self, place: &str, raw: &str) -> String {
+        let environment = self.environment(place, Reading::default(), false);
+        macros::expand(raw, &environment, &mut self.variables.clone()).text
+    }
+
+    /// The text in a world without time, chance and messages, if that could differ.
+    fn freeze(
+        &mut self,
+        place: &str,
+        raw: &str,
+        reading: Reading,
+        volatile: bool,
+        before: Variables,
+    ) -> Option<String> {
+        if !volatile && self.frozen.is_none() {
+            return None;
+        }
+        let mut frozen = self.frozen.take().unwrap_or(before);
+        let stable = macros::expand(raw, &self.environment(place, reading, true), &mut frozen).text;
+        self.frozen = Some(frozen).filter(|frozen| *frozen != self.variables);
+        Some(stable)
+    }
+
+    fn environment<'s>(
+        &'s self,
+        place: &'s str,
+        reading: Reading<'s>,
+        frozen: bool,
+    ) -> Environment<'s> {
+        let input = self.input;
+        let hidden = |field: Field| {
+            self.once && self.used.contains(&field) && reading.format_of != Some(field)
+        };
+        let window = input.model.window_tokens;
+        let reply = super::call_config::reply_tokens(input).unwrap_or(0);
+        Environment {
+            user: input.user_name(),
+            char: input.character_name(),
+            card: self.fields.card(frozen, hidden),
+            persona: self.fields.persona(frozen, hidden),
+            chat: if frozen { &[] } else { &self.chat },
+            chat_offset: usize::try_from(input.messages_before).unwrap_or(usize::MAX),
+            now: if frozen { Timestamp::default() } else { input.now },
+            utc_offset_min: input.utc_offset_min,
+            model: &input.model.name,
+            max_context: u64::from(window),
+            max_response: u64::from(reply),
+            generation_type: if frozen { "" } else { input.generation.name() },
+            outlets: &self.outlets,
+            original: reading.original,
+            seed: if frozen { 0 } else { input.seed },
+            pick_seed: input.pick_seed,
+            seed_scope: place,
+            ..Environment::default()
+        }
+    }
+
+    /// Notes which fields the text has placed.
+    fn place(&mut self, place: &str, fields: &BTreeSet<Field>, format_of: Option<Field>) {
+        for &field in fields {
+            if field == Field::CreatorNotes {
+                self.say(Code::CreatorNotesNotSent, place);
+            } else if self.once
+                && field != Field::Version
+                && format_of != Some(field)
+                && self.fields.has(field)
+                && !self.used.insert(field)
+            {
+                self.say(Code::FieldAlreadyUsed, place);
+            }
+        }
+    }
+
+    fn report(&mut self, place: &str, expansion: &macros::Expansion) {
+        for found in &expansion.diagnostics {
+            let code = match found.code {
+                macros::Code::MacroUnknown => Code::MacroUnknown,
+                macros::Code::MacroOriginalUnavailable => Code::MacroOriginalUnavailable,
+                _ => Code::MacroProblem,
+            };
+            let said = Diagnostic::new(code, place).with("macro", &found.macro_text);
+            self.diagnostics.push(match code {
+                Code::MacroProblem => said.with("reason", found.code.as_str()),
+                _ => said,
+            });
+        }
+        if expansion.diagnostics_omitted > 0 {
+            let more = expansion.diagnostics_omitted;
+            self.diagnostics.push(Diagnostic::new(Code::MacroProblem, place).with("omitted", more));
+        }
+        if expansion.volatile && self.input.mode == ProfileMode::Journal {
+            self.say(Code::VolatileMacroFrozen, place);
+        }
+    }
+}
