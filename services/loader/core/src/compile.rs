@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod call_config;
 pub mod input;
+pub mod prepare;
 pub mod profile;
 
 mod budget;
@@ -24,6 +25,7 @@ pub use call_config::{CallConfig, reply_tokens};
 pub use input::{
     GenerationType, Input, Loaded, LoreEntry, LorePosition, Message, Model, Names, World, lore_key,
 };
+pub use prepare::{Prepared, prepare};
 pub use profile::{Origin, Profile};
 
 use crate::{

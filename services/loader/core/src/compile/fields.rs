@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What card and persona macros give, and what the markers place.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Fields {
     pub description: Text,
     pub personality: Text,
@@ -47,14 +47,15 @@ pub(super) fn expand(input: &Input, preset: &Preset, expander: &mut Expander) {
         }
         fields.greeting = greeting(input, expander);
         fields.version.clone_from(&card.character_version);
-        if mentions(preset, "charprompt") {
+        let asked = Asked::of(preset);
+        if asked.system_prompt {
             fields.system_prompt = expander.peek("character:system-prompt", &card.system_prompt);
         }
-        if mentions(preset, "charinstruction") {
+        if asked.post_history {
             let raw = &card.post_history_instructions;
             fields.post_history = expander.peek("character:post-history-instructions", raw);
         }
-        if mentions(preset, "greeting") || mentions(preset, "charfirstmessage") {
+        if asked.greetings {
             let all = std::iter::once(&card.first_message).chain(&card.alternate_greetings);
             fields.greetings = all.map(|raw| expander.peek("character:greeting", raw)).collect();
         }
@@ -76,15 +77,27 @@ fn greeting(input: &Input, expander: &mut Expander) -> Text {
     expander.expand("character:greeting-reference", raw)
 }
 
-/// Whether some prompt holds the word, in any case.
-pub(super) fn mentions(preset: &Preset, word: &str) -> bool {
-    preset.prompts.iter().any(|prompt| {
-        prompt
-            .content
-            .as_bytes()
-            .windows(word.len())
-            .any(|w| w.eq_ignore_ascii_case(word.as_bytes()))
-    })
+/// Which rare macros the prompts may hold; found without parsing them.
+#[derive(Debug, Default)]
+struct Asked {
+    system_prompt: bool,
+    post_history: bool,
+    greetings: bool,
+}
+
+// === impl Asked ===
+
+impl Asked {
+    fn of(preset: &Preset) -> Self {
+        let mut asked = Self::default();
+        for prompt in preset.prompts.iter().filter(|prompt| prompt.content.contains("{{")) {
+            let text = prompt.content.to_ascii_lowercase();
+            asked.system_prompt |= text.contains("charprompt");
+            asked.post_history |= text.contains("charinstruction");
+            asked.greetings |= text.contains("greeting") || text.contains("charfirstmessage");
+        }
+        asked
+    }
 }
 
 // === impl Fields ===
@@ -118,19 +131,27 @@ impl Fields {
         if hidden(Field::Persona) { "" } else { as_read(&self.persona, frozen) }
     }
 
+    /// The field's text, where it is one that is placed as a whole.
+    pub fn text(&self, field: Field) -> Option<&Text> {
+        Some(match field {
+            Field::Description => &self.description,
+            Field::Personality => &self.personality,
+            Field::Scenario => &self.scenario,
+            Field::Persona => &self.persona,
+            Field::MesExamples => &self.examples,
+            Field::DepthPrompt => &self.depth_prompt,
+            _ => return None,
+        })
+    }
+
     /// Whether the field has a text.
     pub fn has(&self, field: Field) -> bool {
         match field {
-            Field::Description => !self.description.is_empty(),
-            Field::Personality => !self.personality.is_empty(),
-            Field::Scenario => !self.scenario.is_empty(),
-            Field::Persona => !self.persona.is_empty(),
-            Field::MesExamples => !self.examples.is_empty(),
-            Field::DepthPrompt => !self.depth_prompt.is_empty(),
             Field::SystemPrompt => !self.system_prompt.is_empty(),
             Field::PostHistory => !self.post_history.is_empty(),
             Field::Greeting => !self.greetings.is_empty(),
             Field::CreatorNotes | Field::Version => false,
+            _ => self.text(field).is_some_and(|text| !text.is_empty()),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
     input::{GenerationType, Input, LoreEntry},
     lore::{self, Lore},
     note::{self, Note},
-    profile::{Composed, Piece},
+    profile::{Composed, NEW_CHAT_KEY, Piece},
     text::{Expander, Reading, Text},
 };
 use crate::{
@@ -20,6 +20,8 @@ use crate::{
 };
 
 mod depth;
+mod lines;
+mod order;
 
 use depth::Depths;
 
@@ -49,15 +51,6 @@ struct Slot<'p> {
     text: Text,
 }
 
-/// A field on its way to its marker.
-struct Filling<'p> {
-    identifier: &'p str,
-    key: &'p str,
-    kind: SegmentKind,
-    not_placed: Code,
-    text: Text,
-}
-
 struct Composer<'p, 'i> {
     input: &'i Input,
     preset: &'p Preset,
@@ -75,8 +68,11 @@ pub(super) fn compose<'i>(
 ) -> Composed {
     let lore = Lore::sorted(entries, input.mode);
     let mut expander = Expander::new(input);
-    expander.outlets = lore.outlet_texts();
-    fields::expand(input, preset, &mut expander);
+    expander.outlets = lore.outlets();
+    match &input.prepared {
+        Some(prepared) => expander.resume(prepared),
+        None => fields::expand(input, preset, &mut expander),
+    }
     let note = Note::of(input, false, &mut expander);
     note.report_absent(&lore, &mut expander);
     lore.report(preset, &mut expander);
@@ -91,190 +87,6 @@ pub(super) fn compose<'i>(
 // === impl Composer ===
 
 impl<'p, 'i> Composer<'p, 'i> {
-    /// Expands the order's prompts, one after the other.
-    fn walk(&mut self) {
-        let prompts = self.preset.by_identifier();
-        let mut seen = HashSet::new();
-        for entry in &self.preset.order {
-            let identifier = entry.identifier.as_str();
-            if !seen.insert(identifier) {
-                self.expander.say(Code::PromptDuplicated, identifier);
-                continue;
-            }
-            let Some(&prompt) = prompts.get(identifier) else {
-                self.expander.say(Code::PromptUnknown, identifier);
-                continue;
-            };
-            if entry.enabled && prompt.triggered_by(self.input.generation.name()) {
-                let text = self.prompt_text(prompt);
-                self.slots.push(Slot::of(prompt, text));
-            } else if identifier == "main" {
-                // Stays as the anchor of what stands next to it.
-                self.slots.push(Slot::of(prompt, Text::default()));
-            }
-        }
-        self.report_lost_overrides();
-    }
-
-    /// A prompt's text, or the card's in its place.
-    fn prompt_text(&mut self, prompt: &'p Prompt) -> Text {
-        let place = format!("prompt:{}", prompt.identifier);
-        let text = self.expander.expand(&place, &prompt.content);
-        let Some((own, from)) = self.override_of(&prompt.identifier) else { return text };
-        if prompt.forbid_overrides {
-            return text;
-        }
-        let reading = Reading { original: Some(&text.text), ..Reading::default() };
-        let replaced = self.expander.expand_in(from, own, reading);
-        if replaced.is_blank() { text } else { replaced }
-    }
-
-    /// What the card wants in a prompt's place, unless the selection switches it off.
-    fn override_of(&self, identifier: &str) -> Option<(&'i str, &'static str)> {
-        let card = &self.input.character.as_ref()?.model;
-        let options = &self.input.options;
-        let (own, from, off) = match identifier {
-            "main" => (
-                &card.system_prompt,
-                "character:system-prompt",
-                options.ignore_character_system_prompt,
-            ),
-            "jailbreak" => (
-                &card.post_history_instructions,
-                "character:post-history-instructions",
-                options.ignore_character_post_history,
-            ),
-            _ => return None,
-        };
-        (!off && !own.trim().is_empty()).then_some((own.as_str(), from))
-    }
-
-    fn report_lost_overrides(&mut self) {
-        let Some(card) = self.input.character.as_ref().map(|card| &card.model) else { return };
-        let prompts = self.preset.by_identifier();
-        for (identifier, own, forbidden, suppressed, lost) in [
-            (
-                "main",
-                &card.system_prompt,
-                Code::CharacterSystemOverrideForbidden,
-                Code::CharacterSystemSuppressed,
-                Code::CharacterSystemNotPlaced,
-            ),
-            (
-                "jailbreak",
-                &card.post_history_instructions,
-                Code::CharacterPostHistoryOverrideForbidden,
-                Code::CharacterPostHistorySuppressed,
-                Code::CharacterPostHistoryNotPlaced,
-            ),
-        ] {
-            if own.trim().is_empty() {
-                continue;
-            }
-            if self.override_of(identifier).is_none() {
-                self.expander.say(suppressed, identifier);
-            } else if !self.is_on(identifier) {
-                self.expander.say(lost, identifier);
-            } else if prompts.get(identifier).is_some_and(|prompt| prompt.forbid_overrides) {
-                self.expander.say(forbidden, identifier);
-            }
-        }
-    }
-
-    /// Puts card, persona and lore into their markers; those without one go to the very end.
-    fn fill(&mut self) {
-        for filling in self.fillings() {
-            let marker = self.preset.prompts.iter().find(|p| p.identifier == filling.identifier);
-            if let Some(slot) = self.slots.iter_mut().find(|s| s.identifier == filling.identifier) {
-                let role = marker.and_then(|marker| marker.role).unwrap_or(Role::System);
-                slot.text = filling.text;
-                (slot.role, slot.kind) = (role, filling.kind);
-                filling.key.clone_into(&mut slot.key);
-                continue;
-            }
-            if filling.text.is_empty() {
-                continue;
-            }
-            let entry = self.preset.order.iter().find(|e| e.identifier == filling.identifier);
-            if entry.is_some_and(|entry| !entry.enabled) {
-                self.expander.say(Code::MarkerDisabled, filling.identifier);
-                continue;
-            }
-            let said = Diagnostic::new(filling.not_placed, filling.identifier);
-            self.expander.diagnostics.push(said.with("sent", "at the very end"));
-            self.slots.push(Slot {
-                identifier: filling.identifier,
-                key: filling.key.to_owned(),
-                kind: filling.kind,
-                role: Role::System,
-                injection: Injection::Relative,
-                sendable: true,
-                text: filling.text,
-            });
-        }
-    }
-
-    fn fillings(&mut self) -> Vec<Filling<'p>> {
-        let filling = |identifier, key, kind, not_placed, text| Filling {
-            identifier,
-            key,
-            kind,
-            not_placed,
-            text,
-        };
-        let (lore, field) = (SegmentKind::Lore, SegmentKind::CharacterField);
-        let before = self.world_info(lore::block(&self.lore.before));
-        let after = self.world_info(lore::block(&self.lore.after));
-        let description = self.expander.fields.description.clone();
-        let formats = &self.preset.formats;
-        let personality = self.expander.fields.personality.clone();
-        let personality = self.formatted(Field::Personality, personality, &formats.personality);
-        let scenario = self.expander.fields.scenario.clone();
-        let scenario = self.formatted(Field::Scenario, scenario, &formats.scenario);
-        let (wi, cf) = (Code::WorldInfoNotPlaced, Code::CharacterFieldNotPlaced);
-        let mut all = vec![
-            filling("worldInfoBefore", "lore:before", lore, wi, before),
-            filling("worldInfoAfter", "lore:after", lore, wi, after),
-            filling("charDescription", "character:description", field, cf, description),
-            filling("charPersonality", "character:personality", field, cf, personality),
-            filling("scenario", "character:scenario", field, cf, scenario),
-        ];
-        let persona = self.expander.fields.persona.clone();
-        if !persona.is_empty() {
-            let code = Code::UserDescriptionNotPlaced;
-            let kind = SegmentKind::UserField;
-            all.push(filling("personaDescription", "user:description", kind, code, persona));
-        }
-        all
-    }
-
-    /// `wi_format` around the lore: blank is none, one without `{0}` loses the lore.
-    fn world_info(&mut self, lore: Text) -> Text {
-        let format = &self.preset.formats.world_info;
-        if lore.is_empty() || format.trim().is_empty() || format == "{0}" {
-            return lore;
-        }
-        let format = self.expander.expand("wi_format", format);
-        if !format.text.contains("{0}") {
-            let said = Diagnostic::new(Code::WorldInfoFormatWithoutPlace, "wi_format");
-            self.expander.diagnostics.push(said.with("lore", "lost"));
-        }
-        lore.map(|lore| format.text.replace("{0}", lore))
-    }
-
-    /// A field in its format, where both have a text.
-    fn formatted(&mut self, field: Field, text: Text, format: &str) -> Text {
-        if text.is_empty() || format.is_empty() {
-            return text;
-        }
-        let reading = Reading { format_of: Some(field), ..Reading::default() };
-        let mut shown =
-            self.expander.expand_in(text.from.first().map_or("", |f| f), format, reading);
-        shown.quotes.extend(text.quotes);
-        shown.volatile |= text.volatile;
-        shown
-    }
-
     /// Lays everything out around the history.
     fn place(&mut self, note: &Note) {
         let slots = std::mem::take(&mut self.slots);
@@ -373,54 +185,6 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
     }
 
-    /// The fixed line that opens the history.
-    fn open_history(&mut self) {
-        let text = self.expander.expand("new_chat_prompt", &self.preset.formats.new_chat);
-        self.out.push(
-            Piece::new("control:new-chat", SegmentKind::Control, Role::System, text),
-            |piece| piece.text.text.clone(),
-        );
-    }
-
-    fn examples(&mut self, side: Placement) {
-        let mut blocks: Vec<(String, Text)> = Vec::new();
-        let mut add = |text: &Text| {
-            for block in examples::blocks(&text.text) {
-                blocks.push((block, text.clone()));
-            }
-        };
-        self.lore.examples_top.iter().rev().for_each(|entry| add(&entry.text()));
-        add(&self.expander.fields.examples);
-        self.lore.examples_bottom.iter().for_each(|entry| add(&entry.text()));
-        let opening = match blocks.is_empty() {
-            true => Text::default(),
-            false => {
-                let raw = &self.preset.formats.new_example_chat;
-                self.expander.expand("new_example_chat_prompt", raw)
-            }
-        };
-        for (number, (block, from)) in blocks.into_iter().enumerate() {
-            let names = (self.input.user_name(), self.input.character_name());
-            let lines = examples::lines(&block, names.0, names.1);
-            if lines.is_empty() {
-                let place = format!("example:{number}");
-                self.expander.say(Code::DialogueExampleSpeakerUnknown, &place);
-                continue;
-            }
-            let (kind, role) = (SegmentKind::Example, Role::System);
-            let key = format!("example:{number}");
-            let piece = Piece::new(key, kind, role, opening.clone()).at(side);
-            self.out.push(piece, |piece| piece.text.text.clone());
-            for (at, line) in lines.into_iter().enumerate() {
-                let name = if line.is_user { "example_user" } else { "example_assistant" };
-                let text = Text { text: line.text, stable: None, ..from.clone() };
-                let piece = Piece::new(format!("example:{number}:{at}"), kind, role, text).at(side);
-                let piece = Piece { name: Some(name.to_owned()), ..piece };
-                self.out.push(piece, |piece| piece.text.text.clone());
-            }
-        }
-    }
-
     /// The card's depth prompt and lore at depths.
     fn depth_lore(&mut self, depths: &mut Depths) {
         if let Some(wanted) =
@@ -461,34 +225,6 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
     }
 
-    /// Fixed lines behind the history: they come last, the nudge before everything that follows it.
-    fn control(&mut self) {
-        let formats = &self.preset.formats;
-        match self.input.generation {
-            GenerationType::Continue if !self.preset.chat.continue_prefill => {
-                let last = self.input.messages.last().map_or("", |message| message.text.trim());
-                let text = self.expander.expand("continue_nudge_prompt", &formats.continue_nudge);
-                let text = text.map(|nudge| nudge.replace("{{lastChatMessage}}", last));
-                let piece =
-                    Piece::new("control:continue", SegmentKind::Control, Role::System, text);
-                self.push(piece.at(Placement::After));
-                // Ahead of all that stands behind the history.
-                let first = self.out.segments.iter().position(|s| s.placement == Placement::After);
-                if let Some(first) = first {
-                    self.out.segments[first..].rotate_right(1);
-                    self.out.origins[first..].rotate_right(1);
-                }
-            }
-            GenerationType::Impersonate => {
-                let text = self.expander.expand("impersonation_prompt", &formats.impersonation);
-                let piece =
-                    Piece::new("control:impersonate", SegmentKind::Control, Role::System, text);
-                self.push(piece.at(Placement::After));
-            }
-            _ => {}
-        }
-    }
-
     fn is_on(&self, identifier: &str) -> bool {
         let prompts: HashMap<&str, &Prompt> = self.preset.by_identifier();
         let entry = self.preset.order.iter().find(|entry| entry.identifier == identifier);
@@ -496,16 +232,6 @@ impl<'p, 'i> Composer<'p, 'i> {
             && prompts
                 .get(identifier)
                 .is_some_and(|prompt| prompt.triggered_by(self.input.generation.name()))
-    }
-
-    fn report_missing_examples(&mut self) {
-        if !self.expander.fields.examples.is_blank() {
-            self.expander.say(Code::DialogueExamplesNotPlaced, "character:message-example");
-        }
-        for entry in self.lore.examples_top.iter().chain(&self.lore.examples_bottom) {
-            let said = Diagnostic::new(Code::WorldInfoNotPlaced, entry.key());
-            self.expander.diagnostics.push(said.with("sent", "no"));
-        }
     }
 
     /// A message that may be squashed with its neighbours.

@@ -7,6 +7,7 @@ use macros::Variables;
 use prompt::{ProfileMode, Role};
 use serde::{Deserialize, Serialize};
 
+use super::prepare::Prepared;
 use crate::{
     character::Character,
     diagnostic::Diagnostic,
@@ -49,7 +50,10 @@ pub struct Input {
     pub seed: u64,
     /// Drives `{{pick}}`; the same one for the life of a session.
     pub pick_seed: u64,
+    /// Of the path before this slot; with `prepared`, what the lore's macros left.
     pub variables: Variables,
+    /// The fields as the lore saw them; none = they are expanded here.
+    pub prepared: Option<Prepared>,
     pub model: Model,
     /// Sampling that the session sets over the preset's.
     pub overrides: Sampling,

@@ -5,8 +5,9 @@ use prompt::{ProfileMode, Role};
 
 use super::{
     input::{LoreEntry, LorePosition},
-    text::Text,
+    text::{Expander, Outlets, Text},
 };
+use crate::{diagnostic::Code, preset::Preset};
 
 /// The heading over lore of the DYNAMIC layer.
 pub(super) const DYNAMIC_HEADING: &str = "Dynamic World State";
@@ -70,11 +71,37 @@ impl<'i> Lore<'i> {
     }
 
     /// What `{{outlet::name}}` gives.
-    pub fn outlet_texts(&self) -> Vec<(String, String)> {
-        let text = |entries: &[&LoreEntry]| {
-            entries.iter().map(|e| e.content.as_str()).collect::<Vec<_>>().join("\n")
+    pub fn outlets(&self) -> Outlets {
+        let join = |entries: &[&LoreEntry], stable: bool| {
+            let kept = entries.iter().filter(|entry| !(stable && entry.volatile));
+            kept.map(|entry| entry.content.as_str()).collect::<Vec<_>>().join("\n")
         };
-        self.outlets.iter().map(|(name, list)| ((*name).to_owned(), text(list))).collect()
+        let all = |stable| {
+            let texts = self.outlets.iter();
+            texts.map(|(name, list)| ((*name).to_owned(), join(list, stable))).collect()
+        };
+        let volatile = self.outlets.iter().any(|(_, list)| list.iter().any(|e| e.volatile));
+        Outlets { texts: all(false), stable: all(true), volatile }
+    }
+
+    /// Says of each entry that cannot go anywhere why.
+    pub fn report(&self, preset: &Preset, expander: &mut Expander) {
+        for entry in &self.unknown {
+            expander.say(Code::WorldBookPositionUnknown, &entry.key());
+        }
+        for entry in &self.empty {
+            expander.say(Code::WorldBookEntryEmpty, &entry.key());
+        }
+        let reads = |name: &str| {
+            preset.prompts.iter().any(|p| p.content.contains("outlet") && p.content.contains(name))
+        };
+        for (name, entries) in &self.outlets {
+            if name.is_empty() || !reads(name) {
+                for entry in entries {
+                    expander.say(Code::WorldBookOutletSkipped, &entry.key());
+                }
+            }
+        }
     }
 
     fn depth_list(&mut self, depth: u32, role: Role) -> &mut Vec<&'i LoreEntry> {
@@ -169,31 +196,5 @@ pub(super) const fn role_rank(role: Role) -> u8 {
         Role::Assistant => 0,
         Role::User => 1,
         Role::System | Role::Developer => 2,
-    }
-}
-
-// --- what does not reach a prompt ---
-
-impl Lore<'_> {
-    /// Says of each entry that cannot go anywhere why.
-    pub fn report(&self, preset: &crate::preset::Preset, expander: &mut super::text::Expander) {
-        use crate::diagnostic::Code;
-        for entry in &self.unknown {
-            expander.say(Code::WorldBookPositionUnknown, &entry.key());
-        }
-        for entry in &self.empty {
-            expander.say(Code::WorldBookEntryEmpty, &entry.key());
-        }
-        let reads = |name: &str| {
-            super::fields::mentions(preset, "outlet")
-                && preset.prompts.iter().any(|prompt| prompt.content.contains(name))
-        };
-        for (name, entries) in &self.outlets {
-            if name.is_empty() || !reads(name) {
-                for entry in entries {
-                    expander.say(Code::WorldBookOutletSkipped, &entry.key());
-                }
-            }
-        }
     }
 }

@@ -56,9 +56,12 @@ pub(super) fn compose<'i>(
 ) -> Composed {
     let lore = Lore::sorted(entries, input.mode);
     let mut expander = Expander::new(input);
-    expander.outlets = lore.outlet_texts();
+    expander.outlets = lore.outlets();
     let shipped = Preset { prompts: Vec::new(), order: Vec::new(), ..Preset::default() };
-    fields::expand(input, preset.unwrap_or(&shipped), &mut expander);
+    match &input.prepared {
+        Some(prepared) => expander.resume(prepared),
+        None => fields::expand(input, preset.unwrap_or(&shipped), &mut expander),
+    }
     let stays = input.mode == ProfileMode::Journal && input.live.contains_key(note::KEY);
     let note = Note::of(input, stays, &mut expander);
     note.report_absent(&lore, &mut expander);

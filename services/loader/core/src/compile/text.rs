@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use kernel::{Digest, Timestamp, digest_parts};
-use macros::{ChatLine, Environment, Field, Variables};
+use macros::{ChatLine, Environment, Field, Scope, Variables};
 use prompt::ProfileMode;
 
-use super::{fields::Fields, input::Input};
+use super::{fields::Fields, input::Input, prepare::Prepared};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// A text after macros, with everything that its segment must know.
@@ -27,8 +27,8 @@ pub(super) struct Expander<'i> {
     chat: Vec<ChatLine<'i>>,
     /// What card and persona macros read.
     pub fields: Fields,
-    /// Lore that waits at outlets, by name.
-    pub outlets: Vec<(String, String)>,
+    /// Lore that waits at outlets.
+    pub outlets: Outlets,
     /// Each field is placed at most once (CONTRACT, JOURNAL).
     pub once: bool,
     /// Fields that have their place; their macros give nothing any more where `once` holds.
@@ -37,6 +37,15 @@ pub(super) struct Expander<'i> {
     /// The variables of the world without time and chance, once they differ.
     frozen: Option<Variables>,
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What `{{outlet::name}}` reads, by name.
+#[derive(Debug, Default)]
+pub(super) struct Outlets {
+    pub texts: Vec<(String, String)>,
+    /// Without the entries whose text changes by itself.
+    pub stable: Vec<(String, String)>,
+    pub volatile: bool,
 }
 
 /// One expansion's surroundings.
@@ -93,6 +102,14 @@ impl Text {
         self.from.extend(part.from.iter().cloned());
     }
 
+    /// Takes the place of each `{0}` in a format.
+    pub fn in_format(self, format: &Self) -> Self {
+        let mut shown = self.map(|text| format.text.replace("{0}", text));
+        shown.volatile |= format.volatile;
+        shown.quotes.extend(format.quotes.iter().cloned());
+        shown
+    }
+
     /// The same change to the text as it is and as it would be.
     pub fn map(mut self, change: impl Fn(&str) -> String) -> Self {
         self.stable = self.stable.map(|stable| change(&stable));
@@ -122,12 +139,39 @@ impl<'i> Expander<'i> {
             input,
             chat: input.messages.iter().map(line).collect(),
             fields: Fields::default(),
-            outlets: Vec::new(),
+            outlets: Outlets::default(),
             once: input.mode != ProfileMode::InChat,
             used: BTreeSet::new(),
             variables: input.variables.clone(),
             frozen: None,
             diagnostics: Vec::new(),
+        }
+    }
+
+    /// Goes on from texts that were expanded before the lore fired.
+    pub fn resume(&mut self, prepared: &Prepared) {
+        self.fields = prepared.fields.clone();
+        self.diagnostics.clone_from(&prepared.diagnostics);
+        if let Some(mut frozen) = prepared.frozen.clone() {
+            for scope in [Scope::Local, Scope::Global] {
+                // What the lore wrote, it wrote in both worlds.
+                for (name, value) in self.variables.iter(scope) {
+                    if prepared.variables.get(scope, name) != Some(value) {
+                        frozen.set(scope, name, value.to_owned());
+                    }
+                }
+            }
+            self.frozen = Some(frozen);
+        }
+    }
+
+    /// Leaves what was expanded so far for a later compile.
+    pub fn pause(self) -> Prepared {
+        Prepared {
+            fields: self.fields,
+            variables: self.variables,
+            frozen: self.frozen,
+            diagnostics: self.diagnostics,
         }
     }
 
@@ -147,19 +191,20 @@ impl<'i> Expander<'i> {
         let expansion =
             macros::expand(raw, &self.environment(place, reading, false), &mut variables);
         self.variables = variables;
+        let read = expansion.fields_used.iter().filter_map(|&field| self.fields.text(field));
+        let mut quotes = expansion.quotes.clone();
+        let mut volatile = expansion.volatile || self.outlets.volatile && raw.contains("outlet");
+        for text in read {
+            volatile |= text.volatile;
+            quotes.extend(text.quotes.iter().filter(|id| !expansion.quotes.contains(id)).cloned());
+        }
         let stable = before.and_then(|before| {
-            self.freeze(place, raw, reading, expansion.volatile, before)
+            self.freeze(place, raw, reading, volatile, before)
                 .filter(|stable| *stable != expansion.text)
         });
         self.report(place, &expansion);
         self.place(place, &expansion.fields_used, reading.format_of);
-        Text {
-            text: expansion.text,
-            stable,
-            volatile: expansion.volatile,
-            quotes: expansion.quotes,
-            from: vec![place.to_owned()],
-        }
+        Text { text: expansion.text, stable, volatile, quotes, from: vec![place.to_owned()] }
     }
 
     /// Expands without leaving a trace: for values that only a macro may ask for.
@@ -211,7 +256,7 @@ impl<'i> Expander<'i> {
             max_context: u64::from(window),
             max_response: u64::from(reply),
             generation_type: if frozen { "" } else { input.generation.name() },
-            outlets: &self.outlets,
+            outlets: if frozen { &self.outlets.stable } else { &self.outlets.texts },
             original: reading.original,
             seed: if frozen { 0 } else { input.seed },
             pick_seed: input.pick_seed,

@@ -150,14 +150,10 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
         self.lore.before.append(&mut before);
         self.lore.after.append(&mut after);
+        let contract = self.is_contract();
         for list in [&mut self.lore.before, &mut self.lore.after] {
-            if self.input.mode == ProfileMode::Contract {
-                let rank = |entry: &&LoreEntry| {
-                    self.input.lore.iter().position(|known| std::ptr::eq(known, *entry))
-                };
-                list.sort_by_cached_key(rank);
-            }
-            list.sort_by_key(|entry| entry.dynamic);
+            // All entries lie in one slice, in the order of their rank.
+            list.sort_by_key(|entry| (entry.dynamic, contract.then(|| std::ptr::from_ref(*entry))));
         }
     }
 
@@ -390,16 +386,16 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
         let format = self.preset.map(|preset| preset.formats.world_info.as_str());
         let format = format.filter(|format| !format.trim().is_empty() && *format != "{0}");
-        let format = format.map(|format| self.expander.expand("wi_format", format).text);
-        if format.as_ref().is_some_and(|format| !format.contains("{0}")) {
+        let format = format.map(|format| self.expander.expand("wi_format", format));
+        if format.as_ref().is_some_and(|format| !format.text.contains("{0}")) {
             let said = Diagnostic::new(Code::WorldInfoFormatWithoutPlace, "wi_format");
             self.expander.diagnostics.push(said.with("lore", "kept, without the format"));
         }
-        let format = format.filter(|format| format.contains("{0}"));
-        self.lore_entries(entries, slot, format.as_deref());
+        let format = format.filter(|format| format.text.contains("{0}"));
+        self.lore_entries(entries, slot, format.as_ref());
     }
 
-    fn lore_entries(&mut self, entries: &[&'i LoreEntry], side: Slot, format: Option<&str>) {
+    fn lore_entries(&mut self, entries: &[&'i LoreEntry], side: Slot, format: Option<&Text>) {
         for entry in entries {
             let exact = matches!(
                 entry.position,
@@ -414,11 +410,11 @@ impl<'p, 'i> Composer<'p, 'i> {
                 _ => (Placement::Before, Role::System),
             };
             let text = match format {
-                Some(format) => entry.text().map(|text| format.replace("{0}", text)),
+                Some(format) => entry.text().in_format(format),
                 None => entry.text(),
             };
             let piece = Piece::new(entry.key(), SegmentKind::Lore, role, text).at(placement);
-            let hash = Some(entry.segment_hash(format.unwrap_or("{0}")));
+            let hash = Some(entry.segment_hash(format.map_or("{0}", Text::stable)));
             let attributes = vec![
                 ("entry", format!("{}:{}", entry.world, entry.entry)),
                 ("position", side.name().to_owned()),
