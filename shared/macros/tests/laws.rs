@@ -91,8 +91,7 @@ proptest! {
 
     #[test]
     fn a_text_without_macros_markers_and_escapes_is_unchanged(text in "[^<\\\\]{0,100}") {
-        let text = text.replace("{{", "{");
-        prop_assume!(!text.contains("{{"));
+        let text = text.replace("{{", "{(");
         let expansion = expand(&text, &world(), &mut Variables::default());
         prop_assert_eq!(expansion.text, text);
         prop_assert!(!expansion.volatile && expansion.diagnostics.is_empty());
@@ -100,7 +99,8 @@ proptest! {
 
     #[test]
     fn a_value_is_inserted_as_it_is(value in pieces(), around in "[a-z ]{0,10}") {
-        prop_assume!(!value.contains('\\') && !value.contains("{{trim}}"));
+        // What the last pass looks for.
+        let value = value.replace('\\', "").replace("trim", "");
         let card = Card { description: &value, ..Card::default() };
         let environment = Environment { card, limits: Limits::default(), ..world() };
         let text = format!("{around}{{{{description}}}}{around}");
