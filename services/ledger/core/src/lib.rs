@@ -12,6 +12,7 @@ pub mod event;
 pub mod rejection;
 pub mod settings;
 pub mod state;
+pub mod tagged;
 
 pub use actor::{Actor, Claim};
 pub use chain::{Damage, Head, verify};

@@ -44,6 +44,15 @@ fn a_replaced_key_keeps_its_place_and_counts_as_sent() {
 }
 
 #[test]
+fn what_is_rewritten_before_the_first_request_is_still_unsent() {
+    let mut s = Session::created();
+    s.add("rules", "Be kind.");
+    s.ok(replace_key("rules", "Be stern."));
+    s.add("rules", "Be calm.");
+    assert_eq!(s.shown(), "system: <section key=\"rules\">\nBe calm.\n</section>");
+}
+
+#[test]
 fn deleting_is_refused_for_what_is_not_there_or_not_yours() {
     let mut s = talked();
     let delete = |key| RewriteContext { op: RewriteOp::DeleteKey(id(Key::new(key))) };

@@ -314,3 +314,14 @@ fn a_snapshot_and_the_events_after_it_are_the_whole_fold() {
         assert_eq!(state, s.state);
     }
 }
+
+#[test]
+fn an_untouched_prompt_file_renders_as_it_was_written() {
+    let file = "<section key=\"rules\">\nBe kind.\n\nAlways.\n</section>\n\n\
+                <section key=\"tone\">\nDry.\n</section>";
+    let mut s = Session::created();
+    let sections = crate::tagged::parse(file, &id(Key::new("main"))).expect("it is well formed");
+    assert_eq!(s.ok(AddSections { sections }).len(), 2);
+    s.exchange("g1", "one", "two");
+    assert_eq!(s.requests[0].1.blocks[1].text, file);
+}
