@@ -72,6 +72,10 @@ pub const MATCHER_CACHE_BYTES_MAX: u64 = 256 * MIB as u64;
 
 /// Worlds that one session, user, preset or character may name.
 pub const WORLDS_PER_OWNER_MAX: usize = 100;
+/// A resource's name in lists, in characters; its document keeps a longer one.
+pub const RESOURCE_NAME_CHARS_MAX: usize = 200;
+/// Parsed presets and cards kept per process, measured by their documents.
+pub const PARSED_CACHE_BYTES_MAX: u64 = 64 * MIB as u64;
 /// The RP policy text.
 pub const RP_POLICY_BYTES_MAX: usize = 16 * KIB;
 

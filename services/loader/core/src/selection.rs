@@ -182,6 +182,15 @@ impl Selection {
     }
 }
 
+// === impl Rp ===
+
+impl Rp {
+    /// What an owner's sessions are told in role-play as long as the owner says nothing else.
+    pub const POLICY_DEFAULT: &'static str = "Role-play is on in this conversation. Operations with a \
+        high risk, such as writing files, running commands or fetching from the network, are locked \
+        while it lasts: do not attempt them.";
+}
+
 // === impl AuthorsNote ===
 
 impl AuthorsNote {

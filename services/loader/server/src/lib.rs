@@ -1,1 +1,104 @@
-//! loader.
+//! The loader: presets, characters and users, what sessions have bound, and the profiles made of it.
+//!
+//! A call goes `grpc.rs` → a use case (`presets.rs`, `characters.rs`, …) → `store`, and back. Lore
+//! comes from the lorebook, over a link; nobody else is called.
+
+use std::sync::Arc;
+
+use host::{
+    database::{DatabaseError, Place, Postgres, Sqlite},
+    gate::Services,
+    link::Peer,
+};
+use kernel::Clock;
+use sqlx::migrate::Migrator;
+
+use crate::{
+    documents::Documents,
+    store::{Store, postgres::PostgresStore, sqlite::SqliteStore},
+};
+
+pub mod store;
+
+mod bindings;
+mod characters;
+mod documents;
+mod error;
+mod grpc;
+mod presets;
+mod profiles;
+mod selections;
+mod upload;
+mod users;
+
+/// The service's name: of its schema, its file, and its logs.
+pub const NAME: &str = "loader";
+
+/// How the loader runs.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub place: Place,
+}
+
+/// The services that the loader calls.
+#[derive(Debug, Clone)]
+pub struct Links {
+    pub lorebook: Peer,
+}
+
+/// A loader that is ready to be mounted.
+#[derive(Clone)]
+pub struct Server {
+    loader: Arc<Loader>,
+}
+
+/// What every use case works with.
+struct Loader {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    lorebook: Peer,
+    documents: Documents,
+}
+
+/// Opens and migrates the database; nothing is called yet.
+pub async fn build(
+    config: Config,
+    clock: Arc<dyn Clock>,
+    links: Links,
+) -> Result<Server, DatabaseError> {
+    let store = open(config, clock.clone()).await?;
+    let Links { lorebook } = links;
+    let loader = Loader { store, clock, lorebook, documents: Documents::default() };
+    Ok(Server { loader: Arc::new(loader) })
+}
+
+async fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, DatabaseError> {
+    Ok(match config.place {
+        Place::Folder(folder) => {
+            let database = Sqlite::open(&folder, NAME, sqlite_migrations()).await?;
+            Arc::new(SqliteStore::new(database, clock))
+        }
+        Place::Postgres { url, connections } => {
+            let migrations = postgres_migrations();
+            let database = Postgres::open(&url, NAME, migrations, connections).await?;
+            Arc::new(PostgresStore::new(database, clock))
+        }
+    })
+}
+
+fn sqlite_migrations() -> Migrator {
+    sqlx::migrate!("../../../migrations/loader/sqlite")
+}
+
+fn postgres_migrations() -> Migrator {
+    sqlx::migrate!("../../../migrations/loader/postgres")
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Mounts everything that the loader serves; the gate hides the mesh part.
+    pub fn mount(&self, services: Services) -> Services {
+        grpc::mount(self.loader.clone(), services)
+    }
+}

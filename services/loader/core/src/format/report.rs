@@ -68,6 +68,8 @@ codes! {
     /// The card holds a book that can run.
     EmbeddedWorldBook = "EMBEDDED_WORLD_BOOK" Recognised;
 
+    /// What the lorebook says of the card's book; the message begins with its code.
+    EmbeddedWorldBookFinding = "EMBEDDED_WORLD_BOOK_FINDING" Repaired;
     /// The text was not UTF-8, or began with a byte order mark.
     EncodingRepaired = "ENCODING_REPAIRED" Repaired;
     /// Half of a surrogate pair stood alone in a string.

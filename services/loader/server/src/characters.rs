@@ -1,0 +1,124 @@
+//! Characters: imported with the running copy of their book, read, listed, deleted.
+
+use futures::stream;
+use host::caller::Caller;
+use kernel::{CharacterId, WorldId, limits::CHUNK_BYTES};
+use loader_core::{
+    Character,
+    format::{
+        Code, Report,
+        card::{self, Container, ImportedCard},
+    },
+};
+use wire::mesh::v1::{
+    EmbeddedBookHeader, RegisterEmbeddedBookRequest, lore_service_client::LoreServiceClient,
+    register_embedded_book_request::Part,
+};
+
+use crate::{
+    Loader,
+    error::Error,
+    presets::{Imported, shown},
+    store::{Attempt, CharacterRow, Kind},
+    upload::Upload,
+};
+
+impl Loader {
+    /// The book is registered first: a card never points at a world that is not there.
+    pub async fn import_character(
+        &self,
+        caller: &Caller,
+        upload: Upload,
+        attempt: Option<Attempt>,
+    ) -> Result<Imported<CharacterRow>, Error> {
+        let (upload, read) = tokio::task::spawn_blocking(move || {
+            let read = card::read(&upload.bytes, upload.named());
+            (upload, read)
+        })
+        .await?;
+        let ImportedCard { character, container, document, mut report } = read?;
+        if upload.validate_only {
+            return Ok(Imported { row: None, report, already: false, replayed: false });
+        }
+        let owner = &caller.principal.owner;
+        let hash = kernel::digest(&upload.bytes);
+        let known = self.store.character_by_hash(owner, &hash).await?;
+        let embedded_world = match known {
+            Some(known) => known.embedded_world,
+            None => self.register_book(caller, &character, &mut report).await?,
+        };
+        let id = attempt.as_ref().map(|attempt| CharacterId::derived(&attempt.scope.parts()));
+        let row = CharacterRow {
+            id: id.unwrap_or_else(|| self.clock.fresh().into()),
+            name: shown(&character.name),
+            hash,
+            spec: spec_of(&report, &character),
+            container,
+            document,
+            embedded_world,
+            revision: 1,
+            created_at: self.clock.now(),
+        };
+        let original = (container != Container::Json).then_some(upload.bytes.as_slice());
+        let done = self.store.add_character(owner, &row, original, attempt.as_ref()).await?;
+        Ok(Imported::of(done, report))
+    }
+
+    pub async fn character(
+        &self,
+        caller: &Caller,
+        id: &CharacterId,
+    ) -> Result<(CharacterRow, std::sync::Arc<Character>), Error> {
+        let owner = &caller.principal.owner;
+        let row = self.store.character(owner, id).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::Character.name(), id))?;
+        let character = self.documents.character(owner, &row).await?;
+        Ok((row, character))
+    }
+
+    /// The world that the card's book runs as; none if there is no book, or none that can run.
+    async fn register_book(
+        &self,
+        caller: &Caller,
+        character: &Character,
+        report: &mut Report,
+    ) -> Result<Option<WorldId>, Error> {
+        let Some(book) = &character.book else { return Ok(None) };
+        if report.has(Code::EmbeddedWorldBookInvalid) {
+            return Ok(None);
+        }
+        let header = EmbeddedBookHeader { character_name: shown(&character.name) };
+        let bytes = book.to_string().into_bytes();
+        let chunks: Vec<_> =
+            bytes.chunks(CHUNK_BYTES).map(|chunk| Part::Chunk(chunk.to_vec())).collect();
+        let parts = std::iter::once(Part::Header(header)).chain(chunks);
+        let requests = parts.map(|part| RegisterEmbeddedBookRequest { part: Some(part) });
+        let mut lorebook = LoreServiceClient::new(self.lorebook.acting_for(caller));
+        let answer = lorebook.register_embedded_book(stream::iter(requests)).await;
+        let answer = answer.map_err(Error::peer)?.into_inner();
+        for finding in answer.report.into_iter().flat_map(|report| report.findings) {
+            let place = format!("data.character_book: {}", finding.place);
+            report.add(
+                Code::EmbeddedWorldBookFinding,
+                place,
+                format!("{}: {}", finding.code, finding.message),
+            );
+        }
+        if answer.world_id.is_empty() {
+            let message = "cannot run: it is kept in the card";
+            report.add(Code::EmbeddedWorldBookInvalid, "data.character_book", message);
+            return Ok(None);
+        }
+        let world = WorldId::new(&answer.world_id);
+        world.map(Some).map_err(|error| Error::PeerAnswer(format!("world_id {error}")))
+    }
+}
+
+/// As `Character.spec` shows it.
+fn spec_of(report: &Report, character: &Character) -> String {
+    if report.format == "pygmalion" {
+        report.format.clone()
+    } else {
+        character.spec.name().to_owned()
+    }
+}

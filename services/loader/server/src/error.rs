@@ -1,0 +1,40 @@
+//! Why a use case did not do what it was asked.
+
+use loader_core::{compile::CompileError, format::FormatError};
+use tonic::Status;
+
+use crate::store::{StoreError, WriteError};
+
+/// Everything that can end a call; `grpc::status` makes a status of each.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    #[error("{kind} {id} not found")]
+    NotFound { kind: &'static str, id: String },
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The lorebook refused or is away; its status is the answer.
+    #[error("the lorebook answered: {0}")]
+    Peer(#[source] Box<Status>),
+    #[error("the lorebook's answer cannot be used: {0}")]
+    PeerAnswer(String),
+    #[error("a task ended early")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+// === impl Error ===
+
+impl Error {
+    pub fn not_found(kind: &'static str, id: impl std::fmt::Display) -> Self {
+        Self::NotFound { kind, id: id.to_string() }
+    }
+
+    pub fn peer(status: Status) -> Self {
+        Self::Peer(Box::new(status))
+    }
+}
