@@ -3,7 +3,7 @@
 //! Every status has an `ErrorInfo` with the domain `skald`; the other details as they fit (60-platform's table).
 //! A server maps its errors in one match with these and nothing else.
 
-use std::{collections::HashMap, error::Error, time::Duration};
+use std::{collections::HashMap, error::Error, fmt, time::Duration};
 
 use kernel::{Clock as _, SystemClock};
 use tonic::{Code, Status};
@@ -25,8 +25,8 @@ pub struct Refusal {
 }
 
 /// INVALID_ARGUMENT: `field` is malformed, and `why` goes on after its name: "is empty".
-pub fn invalid(field: impl Into<String>, why: impl Into<String>) -> Status {
-    let (field, why) = (field.into(), why.into());
+pub fn invalid(field: impl Into<String>, why: impl fmt::Display) -> Status {
+    let (field, why) = (field.into(), why.to_string());
     Refusal::new(Reason::FieldInvalid, format!("{field} {why}")).field(field, why).into()
 }
 

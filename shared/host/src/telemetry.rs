@@ -41,7 +41,7 @@ pub fn init(format: LogFormat, filter: &str) -> Result<(), TelemetryError> {
     let lines = fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
     let started = match format {
         LogFormat::Pretty => lines.compact().try_init(),
-        LogFormat::Json => lines.json().flatten_event(true).with_current_span(true).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
     };
     started.map_err(|_| TelemetryError::Started)
 }
@@ -77,7 +77,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         // Without a code, the caller went away before the end.
         let code = self.code.unwrap_or(Code::Cancelled);
-        let elapsed_us = self.began.elapsed().as_micros();
+        let elapsed_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.span.in_scope(|| tracing::debug!(?code, elapsed_us, "answered"));
     }
 }

@@ -27,9 +27,12 @@ async fn open_stream(world: &World) -> tonic::Streaming<ReadEventsResponse> {
     events
 }
 
+async fn within<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, what).await.expect("it comes to an end")
+}
+
 async fn ended(world: World) {
-    let served = tokio::time::timeout(PATIENCE, world.served).await.expect("the drain ends");
-    served.expect("no panic").expect("no error");
+    within(world.served).await.expect("no panic").expect("no error");
 }
 
 #[tokio::test]
@@ -38,7 +41,7 @@ async fn an_open_stream_that_watches_the_end_finishes_in_good_order() {
         start(Stub::default(), ServeOptions { drain: PATIENCE, ..Default::default() }).await;
     let mut events = open_stream(&world).await;
     world.door.shutdown().begin();
-    assert!(events.next().await.is_none());
+    assert!(within(events.next()).await.is_none());
     drop(events);
     ended(world).await;
 }
@@ -54,9 +57,9 @@ async fn what_does_not_end_by_itself_is_cut_off_as_unavailable() {
     let pending = tokio::spawn(async move { client.verify_session(request).await });
     let _second = open_stream(&world).await;
     world.door.shutdown().begin();
-    let cut = events.next().await.expect("a last word").expect_err("cut off");
+    let cut = within(events.next()).await.expect("a last word").expect_err("cut off");
     assert_eq!(cut.code(), Code::Unavailable);
-    let unanswered = pending.await.expect("no panic").expect_err("cut off or never begun");
+    let unanswered = within(pending).await.expect("no panic").expect_err("cut off or never begun");
     assert_eq!(unanswered.code(), Code::Unavailable);
     ended(world).await;
 }
@@ -72,8 +75,8 @@ async fn whoever_watches_health_hears_of_the_end() {
     };
     assert_eq!(status(watch.next().await), Some(1));
     world.door.shutdown().begin();
-    assert_eq!(status(watch.next().await), Some(2));
-    assert_eq!(status(watch.next().await), None);
+    assert_eq!(status(within(watch.next()).await), Some(2));
+    assert_eq!(status(within(watch.next()).await), None);
     drop((watch, client));
     ended(world).await;
 }
