@@ -1,1 +1,1 @@
-//! tests.
+//! What the black-box tests share.

@@ -119,6 +119,18 @@ pub const REFRESH_TOKENS_DEFAULT: u32 = 8_000;
 pub const LINEAGE_DEPTH_MAX: usize = 64;
 /// Events that a writer task commits in one transaction.
 pub const GROUP_COMMIT_MAX: usize = 256;
+/// Items and turns of the session states that a process keeps: about 100 bytes each.
+pub const STATE_CACHE_ITEMS_MAX: u64 = 500_000;
+/// Texts of events that a process keeps for the requests to come.
+pub const TEXT_CACHE_BYTES_MAX: u64 = 64 * MIB as u64;
+/// Block digests of last requests that a process keeps: about 100 bytes each.
+pub const MARK_CACHE_BLOCKS_MAX: u64 = 200_000;
+/// How long a session may stay half created before the sweeper looks at it.
+pub const PENDING_SESSION_MS: i64 = 60 * 1_000;
+/// Characters of a session's title.
+pub const TITLE_CHARS_MAX: usize = 200;
+/// Characters of an authored turn's origin.
+pub const ORIGIN_CHARS_MAX: usize = 200;
 /// Appends waiting for the writer before callers are refused.
 pub const WRITER_QUEUE_MAX: usize = 4_096;
 

@@ -97,6 +97,24 @@ struct Adapter<'a> {
     counts: BTreeMap<Rule, u32>,
 }
 
+// === impl Rule ===
+
+impl Rule {
+    /// As it is told to people and kept on records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UserFirst => "user_first",
+            Self::DeveloperAsSystem => "developer_as_system",
+            Self::DeveloperAsUser => "developer_as_user",
+            Self::SystemAsUser => "system_as_user",
+            Self::NameSanitized => "name_sanitized",
+            Self::NameInText => "name_in_text",
+            Self::ParameterDropped => "parameter_dropped",
+            Self::TemperatureLowered => "temperature_lowered",
+        }
+    }
+}
+
 // === impl Adapted ===
 
 impl Adapted {

@@ -307,6 +307,8 @@ payloads! {
     pub struct ProposedChangeset {
         pub changeset: ChangesetId,
         pub world: WorldId,
+        /// As it was called then.
+        pub world_name: String,
         pub operations: u32,
         pub summary: String,
     }

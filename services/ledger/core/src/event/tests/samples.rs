@@ -216,6 +216,7 @@ fn effects() -> Vec<(&'static str, Body)> {
     let changeset = ProposedChangeset {
         changeset: id(kernel::ChangesetId::new("c1")),
         world: id(kernel::WorldId::new("w1")),
+        world_name: "The coast".into(),
         operations: 2,
         summary: "The bridge".into(),
     };

@@ -1,0 +1,114 @@
+//! The ledger's verbs, one file per noun: load, decide, store.
+
+use std::sync::Arc;
+
+use host::{caller::Caller, link::Peer, shutdown::Shutdown};
+use kernel::Clock;
+use ledger_core::{Actor, actor};
+use model::Registry;
+
+use crate::{board::Board, store::Store};
+
+mod append;
+mod authored;
+mod context;
+mod frames;
+mod generation;
+mod load;
+mod queue;
+mod record;
+mod render;
+mod replay;
+mod requests;
+mod run;
+mod session;
+mod submit;
+mod sweep;
+mod texts;
+mod turns;
+mod verify;
+
+pub use authored::WriteAuthoredTurn;
+pub use context::AddContext;
+pub use frames::{Completed, Evaluation, Frame, FrameStream, Proposed, Sent};
+pub use queue::{EvaluateTurn, Finish, Leased};
+pub use record::{DiagnosticRecord, RequestRecord, WorldRecord};
+pub use render::Origin;
+pub use requests::{Replay, ShownBlock, ShownRequest};
+pub use session::{NewSession, Opening, SessionView};
+pub use submit::SubmitTurn;
+pub use turns::{AlternativeView, Provenance, TurnView};
+pub use verify::Verified;
+
+/// The one writer of history.
+#[derive(Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    models: Registry,
+    loader: Peer,
+    states: load::States,
+    texts: texts::TextCache,
+    marks: requests::Marks,
+    board: Board,
+    shutdown: Shutdown,
+}
+
+// === impl Ledger ===
+
+impl Ledger {
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        models: Registry,
+        loader: Peer,
+        shutdown: Shutdown,
+    ) -> Self {
+        let inner = Inner {
+            store,
+            clock,
+            models,
+            loader,
+            states: load::States::new(),
+            texts: texts::TextCache::new(),
+            marks: requests::Marks::new(),
+            board: Board::default(),
+            shutdown,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Names of the configured providers.
+    pub fn providers(&self) -> Vec<String> {
+        self.inner.models.names().map(str::to_owned).collect()
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.inner.store
+    }
+
+    fn now(&self) -> kernel::Timestamp {
+        self.inner.clock.now()
+    }
+
+    /// Fresh chance for one decision's salts.
+    fn entropy(&self) -> [u8; 32] {
+        let (one, two) = (self.inner.clock.fresh(), self.inner.clock.fresh());
+        *kernel::digest_parts(&[one.as_bytes(), two.as_bytes()]).as_bytes()
+    }
+}
+
+/// The stamped writer for a caller that claims to be nobody else.
+fn actor_of(caller: &Caller) -> Actor {
+    let tier = actor::tier_of(&caller.principal);
+    let own = actor::gate(&caller.principal, None);
+    own.unwrap_or_else(|_| Actor {
+        tier,
+        subject: caller.principal.owner.subject.clone(),
+        claim: None,
+    })
+}

@@ -1,0 +1,150 @@
+//! Submitting a turn: append the message, start the reply, follow it; a retry finds it again.
+
+use host::caller::Caller;
+use kernel::{GenerationId, RequestId, SessionId};
+use ledger_core::{
+    command::Text,
+    decide::{Started, Submit, TakeOver},
+};
+use serde::{Deserialize, Serialize};
+use wire::ledger::v1 as pb;
+
+use super::{
+    Ledger,
+    append::{Beside, WriteError, Writer},
+    frames::FrameStream,
+    run::Reply,
+};
+use crate::{
+    attempt::Attempt,
+    error::{Error, Result},
+};
+
+/// What a caller submits.
+#[derive(Clone)]
+pub struct SubmitTurn {
+    pub attempt: Attempt,
+    pub request_id: RequestId,
+    pub session: SessionId,
+    pub content: Option<Text>,
+    pub guidance: Option<Text>,
+    pub expected_head: Option<u64>,
+    pub sampling: Option<pb::Sampling>,
+}
+
+/// What the stored answer refers to.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reference {
+    session: SessionId,
+    generation: GenerationId,
+}
+
+// === impl Ledger ===
+
+impl Ledger {
+    /// Submits a turn, or follows the one that this attempt submitted before (then the flag is set).
+    pub async fn submit(&self, caller: &Caller, submit: SubmitTurn) -> Result<(FrameStream, bool)> {
+        if let Some(reference) = self.answered(&submit.attempt).await? {
+            return Ok((self.reattach(caller, &submit, &reference).await?, true));
+        }
+        let owner = &caller.principal.owner;
+        let loaded = self.load(owner, &submit.session).await?;
+        let model = loaded.state.settings().model.as_ref();
+        self.model(model.map_or("", |model| model.provider.as_str()))?;
+
+        let generation = match &submit.attempt.scope {
+            Some(scope) => GenerationId::derived(&scope.parts()),
+            None => GenerationId::from(self.inner.clock.fresh()),
+        };
+        let reference =
+            Reference { session: submit.session.clone(), generation: generation.clone() };
+        let reference = serde_json::to_vec(&reference).unwrap_or_default();
+        let verb = Submit {
+            generation,
+            content: submit.content.clone(),
+            guidance: submit.guidance.clone(),
+        };
+        let mut writer = Writer::of(caller, Some(submit.request_id.clone()));
+        writer.expected_head = submit.expected_head;
+        let written = self.write(&writer, &submit.session, verb, |_| {
+            Ok(Beside { answer: submit.attempt.entry(&reference), ..Beside::default() })
+        });
+        match written.await {
+            Ok(decision) => {
+                let started = decision.outcome;
+                Ok((self.start(caller, &submit, started), false))
+            }
+            Err(WriteError::Answered) => {
+                let reference = self.answered(&submit.attempt).await?.unwrap_or_default();
+                Ok((self.reattach(caller, &submit, &reference).await?, true))
+            }
+            Err(WriteError::Failed(error)) => Err(error),
+        }
+    }
+
+    /// The frames of an attempt that is running or over; a dead one is taken over in its slot.
+    async fn reattach(
+        &self,
+        caller: &Caller,
+        submit: &SubmitTurn,
+        reference: &[u8],
+    ) -> Result<FrameStream> {
+        let reference: Reference = serde_json::from_slice(reference)
+            .map_err(|error| Error::Internal(format!("a stored answer: {error}")))?;
+        let owner = &caller.principal.owner;
+        if let Some(run) = self.inner.board.find(&owner.tenant, &reference.generation) {
+            return Ok(self.follow_run(run, 0));
+        }
+        let row = self.store().generation(owner, &reference.generation).await?;
+        let row = row.ok_or_else(|| Error::no_generation(&reference.generation))?;
+        if row.running && row.dead {
+            match self.take_over(caller, submit, &reference).await {
+                Ok(started) => return Ok(self.start(caller, submit, started)),
+                // Somebody else took it over, or closed it: follow what they made of it.
+                Err(Error::Rejected(_) | Error::LeaseLost) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        self.follow(owner.clone(), reference.session, reference.generation, 0, true).await
+    }
+
+    async fn take_over(
+        &self,
+        caller: &Caller,
+        submit: &SubmitTurn,
+        reference: &Reference,
+    ) -> Result<Started> {
+        let verb = TakeOver {
+            generation: reference.generation.clone(),
+            guidance: submit.guidance.clone(),
+        };
+        let writer = Writer::of(caller, Some(submit.request_id.clone()));
+        let none = |_: &_| Ok(Beside::default());
+        match self.write(&writer, &reference.session, verb, none).await {
+            Ok(decision) => Ok(Started { message: message_of(&decision), ..decision.outcome }),
+            Err(WriteError::Answered) => Err(Error::LeaseLost),
+            Err(WriteError::Failed(error)) => Err(error),
+        }
+    }
+
+    fn start(&self, caller: &Caller, submit: &SubmitTurn, started: Started) -> FrameStream {
+        let run = self.inner.board.begin(caller.tenant(), &started.generation);
+        let reply = Reply {
+            ledger: self.clone(),
+            caller: caller.clone(),
+            session: submit.session.clone(),
+            started,
+            sampling: submit.sampling.clone(),
+            run: run.clone(),
+        };
+        self.inner.shutdown.spawn(reply.run());
+        self.follow_run(run, 0)
+    }
+}
+
+/// The user's message of a slot that is taken over.
+fn message_of(decision: &ledger_core::Decision<Started>) -> Option<(u64, kernel::TurnId)> {
+    let slot = decision.state.turn(decision.outcome.slot)?.slot()?;
+    let own = slot.own?;
+    Some((own, decision.state.turn(own)?.id.clone()))
+}

@@ -1,0 +1,155 @@
+//! The one writer: takes what waits, decides it in memory, and commits it as one transaction.
+//!
+//! Cost: a group of any size is at most three look-ups, one statement per table that it touches, and one
+//! durable commit. A member that loses its race is answered alone; if a statement fails, the group is
+//! tried again one by one, so that only the member at fault fails.
+
+use std::sync::Arc;
+
+use kernel::{Clock, limits};
+use sqlx::{Connection, Sqlite, SqliteConnection, pool::PoolConnection, sqlite::SqliteRow};
+use tokio::sync::{mpsc, oneshot};
+
+use super::group;
+use crate::store::{Append, AppendError, StoreError, rows::unavailable};
+
+/// What a caller hands to the writer, with the way to answer it.
+pub(super) enum Write {
+    Append(Box<Append>, oneshot::Sender<Result<(), AppendError>>),
+    Statement(Statement, oneshot::Sender<Result<Vec<SqliteRow>, StoreError>>),
+}
+
+/// A write that is one statement, atomic by itself; what it returns goes to the caller.
+pub(super) struct Statement {
+    pub sql: &'static str,
+    pub arguments: Vec<Argument>,
+}
+
+pub(super) enum Argument {
+    Text(String),
+    Number(i64),
+    Bytes(Vec<u8>),
+}
+
+/// The writer's own belongings.
+pub(super) struct Writer {
+    pub connection: PoolConnection<Sqlite>,
+    pub waiting: mpsc::Receiver<Write>,
+    pub epoch: String,
+    pub clock: Arc<dyn Clock>,
+}
+
+// === impl Writer ===
+
+impl Writer {
+    /// Runs until every sender is gone.
+    pub(super) async fn run(mut self) {
+        let mut group = Vec::new();
+        while self.waiting.recv_many(&mut group, limits::GROUP_COMMIT_MAX).await > 0 {
+            if group.len() == 1 || !self.commit(&mut group).await {
+                for write in group.drain(..) {
+                    self.commit_alone(write).await;
+                }
+            }
+            group.clear();
+        }
+    }
+
+    /// Commits the whole group and answers it; false, with nobody answered, if it must be taken apart.
+    async fn commit(&mut self, group: &mut Vec<Write>) -> bool {
+        let Ok((verdicts, rows)) = self.transact(group).await else { return false };
+        let (mut verdicts, mut rows) = (verdicts.into_iter(), rows.into_iter());
+        for write in group.drain(..) {
+            match write {
+                Write::Append(_, answer) => {
+                    let _ = answer.send(verdicts.next().unwrap_or(Ok(())));
+                }
+                Write::Statement(_, answer) => {
+                    let _ = answer.send(Ok(rows.next().unwrap_or_default()));
+                }
+            }
+        }
+        true
+    }
+
+    async fn commit_alone(&mut self, write: Write) {
+        let outcome = self.transact(std::slice::from_ref(&write)).await.map_err(unavailable);
+        match (write, outcome) {
+            (Write::Append(_, answer), Ok((mut verdicts, _))) => {
+                let _ = answer.send(verdicts.pop().unwrap_or(Ok(())));
+            }
+            (Write::Append(_, answer), Err(error)) => {
+                let _ = answer.send(Err(error.into()));
+            }
+            (Write::Statement(_, answer), outcome) => {
+                let _ = answer.send(outcome.map(|(_, mut rows)| rows.pop().unwrap_or_default()));
+            }
+        }
+    }
+
+    async fn transact(
+        &mut self,
+        group: &[Write],
+    ) -> Result<(group::Verdicts, Vec<Vec<SqliteRow>>), sqlx::Error> {
+        let context = group::Context { epoch: &self.epoch, now: self.clock.now() };
+        let mut transaction = self.connection.begin_with("begin immediate").await?;
+        let appends: Vec<&Append> = group
+            .iter()
+            .filter_map(|write| match write {
+                Write::Append(append, _) => Some(append.as_ref()),
+                Write::Statement(..) => None,
+            })
+            .collect();
+        let verdicts = group::write(&mut transaction, &appends, &context).await?;
+        let mut rows = Vec::new();
+        for write in group {
+            if let Write::Statement(statement, _) = write {
+                rows.push(statement.run(&mut transaction).await?);
+            }
+        }
+        transaction.commit().await?;
+        Ok((verdicts, rows))
+    }
+}
+
+// === impl Statement ===
+
+impl Statement {
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        let mut query = sqlx::query(self.sql);
+        for argument in &self.arguments {
+            query = match argument {
+                Argument::Text(text) => query.bind(text.as_str()),
+                Argument::Number(number) => query.bind(*number),
+                Argument::Bytes(bytes) => query.bind(bytes.as_slice()),
+            };
+        }
+        query.fetch_all(connection).await
+    }
+}
+
+// === impl Argument ===
+
+impl From<&str> for Argument {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<i64> for Argument {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u64> for Argument {
+    fn from(number: u64) -> Self {
+        Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<&[u8]> for Argument {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.to_owned())
+    }
+}

@@ -1,0 +1,3 @@
+//! Skald from outside: one file per promise, then the scenarios, then the house's own rules.
+
+mod tidy;
