@@ -49,6 +49,18 @@ pub const REPORT_FINDINGS_MAX: usize = 200;
 pub const BOOK_ENTRIES_MAX: usize = 10_000;
 /// Entries of all books of one request; whole books are reserved in order.
 pub const RUNTIME_ENTRIES_MAX: usize = 10_000;
+/// One stored entry, encoded: it must fit into one message with room to spare.
+pub const ENTRY_BYTES_MAX: usize = 2 * MIB;
+/// A world's name, in characters.
+pub const WORLD_NAME_CHARS_MAX: usize = 200;
+/// Worlds that one activation or batch names.
+pub const WORLDS_PER_REQUEST_MAX: usize = 500;
+/// A change's summary, in characters.
+pub const CHANGE_SUMMARY_CHARS_MAX: usize = 2_000;
+/// Labels of a change.
+pub const CHANGE_LABELS_MAX: usize = 16;
+/// One label's name or text, in characters.
+pub const CHANGE_LABEL_CHARS_MAX: usize = 200;
 /// Bytes of all plain keys of one world in the automaton: bounds its memory.
 pub const WORLD_KEY_BYTES_MAX: usize = 2 * MIB;
 /// Bytes of all keys of one world whose macros one request expands.

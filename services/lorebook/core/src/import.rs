@@ -63,8 +63,6 @@ pub enum ImportError {
     Shape { path: String, found: &'static str, wanted: &'static str },
     #[error("no lorebook is recognised: an object with `entries` is expected at $")]
     Unrecognised,
-    #[error("the file is a {found}, not a {wanted}")]
-    OtherFormat { found: &'static str, wanted: &'static str },
 }
 
 /// Reads a file in whatever form it has.

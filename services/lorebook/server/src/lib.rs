@@ -1,3 +1,72 @@
-//! The lorebook service: worlds, their entries and their History behind gRPC.
+//! The lorebook: worlds, their entries in two layers, their History, and what a text activates.
+//!
+//! A call goes `grpc.rs` → a use case (`worlds.rs`, `embedded.rs`, `history.rs`, `activate.rs`) →
+//! `store`, and back. Lorebook calls nobody.
+
+use std::sync::Arc;
+
+use host::{
+    database::{DatabaseError, Place},
+    gate::Services,
+};
+use kernel::Clock;
+
+use crate::{
+    activate::Compiled,
+    store::{SqlStore, Store},
+};
 
 pub mod store;
+
+mod activate;
+mod embedded;
+mod error;
+mod grpc;
+mod history;
+mod worlds;
+
+/// The service's name: of its schema, its file, and its logs.
+pub const NAME: &str = "lorebook";
+
+/// How the lorebook runs.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub place: Place,
+}
+
+/// A lorebook that is ready to be mounted.
+#[derive(Clone)]
+pub struct Server {
+    lorebook: Arc<Lorebook>,
+}
+
+/// What every use case works with.
+struct Lorebook {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    compiled: Compiled,
+}
+
+/// Opens and migrates the database.
+pub async fn build(config: Config, clock: Arc<dyn Clock>) -> Result<Server, DatabaseError> {
+    let store = match config.place {
+        Place::Folder(folder) => SqlStore::on_sqlite(&folder).await?,
+        Place::Postgres { url, connections } => SqlStore::on_postgres(&url, connections).await?,
+    };
+    Ok(Server::over(Arc::new(store), clock))
+}
+
+// === impl Server ===
+
+impl Server {
+    /// A lorebook over any store.
+    pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let compiled = Compiled::new(clock.fresh());
+        Self { lorebook: Arc::new(Lorebook { store, clock, compiled }) }
+    }
+
+    /// Mounts everything that the lorebook serves; the gate hides the mesh part.
+    pub fn mount(&self, services: Services) -> Services {
+        grpc::mount(self.lorebook.clone(), services)
+    }
+}

@@ -77,6 +77,22 @@ enum Step {
 
 struct Node<'g>(&'g Guard);
 
+// === impl StructureError ===
+
+impl StructureError {
+    /// The place of what is too large, where there is one.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Bytes { .. } | Self::Syntax { .. } => None,
+            Self::Depth { path, .. }
+            | Self::Nodes { path, .. }
+            | Self::String { path, .. }
+            | Self::Key { path, .. }
+            | Self::Entries { path, .. } => Some(path),
+        }
+    }
+}
+
 // === impl Progress ===
 
 impl Progress {

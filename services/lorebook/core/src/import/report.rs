@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Distinct findings that a report lists; what exceeds them is counted only.
 pub const FINDINGS_MAX: usize = 1_000;
+/// Characters of a path that a finding shows.
+const PATH_CHARS_MAX: usize = 300;
 
 /// What happened to a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -63,10 +65,13 @@ impl Report {
             self.omitted += 1;
             return;
         }
-        let path = match field {
+        let mut path = match field {
             "" => at.base.clone(),
             field => format!("{}.{field}", at.base),
         };
+        if let Some((end, _)) = path.char_indices().nth(PATH_CHARS_MAX) {
+            path.truncate(end);
+        }
         self.findings.push(Finding { kind, path, detail: key.2.clone(), count: 1 });
         self.known.insert(key, self.findings.len() - 1);
     }

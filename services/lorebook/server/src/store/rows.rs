@@ -129,7 +129,7 @@ pub(super) enum Writer {
 /// What is stored under a change id.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ChangeRow {
-    Applied { request: Vec<u8>, change: Change },
+    Applied { request: Vec<u8>, change: Box<Change> },
     Closed,
 }
 
@@ -286,7 +286,7 @@ pub(super) fn change_row(id: &ChangeId, row: ChangeTuple) -> Result<ChangeRow, S
         change.record.operations = operations;
         change.record.pairs = pairs;
     }
-    Ok(ChangeRow::Applied { request, change })
+    Ok(ChangeRow::Applied { request, change: Box::new(change) })
 }
 
 pub(super) fn change_head(row: HeadTuple) -> Result<Change, StoreError> {

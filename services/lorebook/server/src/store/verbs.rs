@@ -130,7 +130,7 @@ impl SqlStore {
             Some(ChangeRow::Closed) => return Err(ApplyError::Closed),
             Some(ChangeRow::Applied { request, change }) => {
                 let same = request == new.request.as_bytes();
-                return same.then(|| Outcome::again(change)).ok_or(ApplyError::IdReused);
+                return same.then(|| Outcome::again(*change)).ok_or(ApplyError::IdReused);
             }
             None => {}
         }
@@ -166,7 +166,7 @@ impl SqlStore {
         let mut rows = self.0.writing().await?;
         rows.lock(owner, world).await?;
         match rows.change(owner, id).await? {
-            Some(ChangeRow::Applied { change, .. }) => Ok(Some(change)),
+            Some(ChangeRow::Applied { change, .. }) => Ok(Some(*change)),
             Some(ChangeRow::Closed) => Ok(None),
             None => {
                 if !rows.insert_closed(owner, world, id).await? {
@@ -434,7 +434,7 @@ fn request_of(attempt: Option<&Attempt>) -> Digest {
 
 fn applied(row: Option<ChangeRow>) -> Option<Change> {
     match row {
-        Some(ChangeRow::Applied { change, .. }) => Some(change),
+        Some(ChangeRow::Applied { change, .. }) => Some(*change),
         Some(ChangeRow::Closed) | None => None,
     }
 }

@@ -1,0 +1,276 @@
+//! Requests become values: every malformed field is refused by its name.
+
+mod ask;
+
+use std::collections::BTreeMap;
+
+use host::{
+    idempotency::{Scope, request_hash},
+    mask, page,
+    status::{invalid, limit_exceeded},
+};
+use kernel::{ChangeId, EntryId, InvalidId, Owner, RequestId, WorldId, digest_parts, limits};
+use lorebook_core::{
+    change::{Operation, Origin, Patch},
+    export::View,
+};
+use prost::Message;
+use serde_json::{Map, Value};
+use tonic::{Status, Streaming};
+use wire::{
+    common::v1 as common,
+    lorebook::v1 as pb,
+    mesh::v1::{self as mesh, register_embedded_book_request::Part as BookPart},
+};
+
+pub use ask::ask;
+
+use crate::{
+    store::{Attempt, HeadEdit, NewChange, ScanEdit},
+    worlds::{Upload, world_name},
+};
+
+pub fn id<T>(
+    field: &str,
+    text: &str,
+    read: impl FnOnce(String) -> Result<T, InvalidId>,
+) -> Result<T, Status> {
+    read(text.to_owned()).map_err(|why| invalid(field, why.to_string()))
+}
+
+pub fn ids<T>(
+    field: &str,
+    texts: &[String],
+    read: impl Fn(String) -> Result<T, InvalidId>,
+) -> Result<Vec<T>, Status> {
+    let (found, most) = (texts.len(), limits::WORLDS_PER_REQUEST_MAX);
+    if found > most {
+        return Err(limit_exceeded(field, found as u64, most as u64));
+    }
+    texts.iter().enumerate().map(|(at, text)| id(&format!("{field}[{at}]"), text, &read)).collect()
+}
+
+pub fn page_size(asked: u32) -> Result<usize, Status> {
+    page::page_size(i32::try_from(asked).unwrap_or(i32::MAX))
+}
+
+/// `<id>/<name>`: an id holds no slash.
+pub fn after(position: Option<String>) -> Result<Option<(String, WorldId)>, Status> {
+    let Some(position) = position else { return Ok(None) };
+    let (world, name) = position.split_once('/').unwrap_or((&position, ""));
+    Ok(Some((name.to_owned(), id("page_token", world, WorldId::new)?)))
+}
+
+pub fn number(position: Option<String>) -> Result<Option<i64>, Status> {
+    let read =
+        |text: String| text.parse().map_err(|_| invalid("page_token", "is not of this list"));
+    position.map(read).transpose()
+}
+
+/// The caller's name for this attempt; without one a repetition is another write.
+pub fn attempt<M: Message + Clone>(
+    owner: &Owner,
+    method: &'static str,
+    request: &M,
+    request_id: &str,
+    clear: impl FnOnce(&mut M),
+) -> Result<Option<Attempt>, Status> {
+    let Some(scope) = scope(owner, method, "request_id", request_id)? else { return Ok(None) };
+    Ok(Some(Attempt { scope, request: request_hash(request, clear) }))
+}
+
+fn scope(
+    owner: &Owner,
+    method: &'static str,
+    field: &str,
+    request_id: &str,
+) -> Result<Option<Scope>, Status> {
+    if request_id.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Scope::new(owner, method, id(field, request_id, RequestId::new)?)))
+}
+
+/// Reads a whole file: its header, then its bytes, within the limit of an import.
+pub async fn upload(
+    owner: &Owner,
+    mut parts: Streaming<pb::ImportWorldRequest>,
+) -> Result<Upload, Status> {
+    use pb::import_world_request::Part;
+    const METHOD: &str = "skald.lorebook.v1.WorldService/ImportWorld";
+    let first = parts.message().await?.and_then(|message| message.part);
+    let Some(Part::Header(header)) = first else {
+        return Err(invalid("header", "is not the first message"));
+    };
+    let common::UploadHeader { request_id, file_name, validate_only } = header;
+    if file_name.chars().count() > limits::DOCUMENT_KEY_CHARS_MAX {
+        return Err(invalid("header.file_name", "is longer than 1024 characters"));
+    }
+    let scope = scope(owner, METHOD, "header.request_id", &request_id)?;
+    let mut bytes = Vec::new();
+    while let Some(message) = parts.message().await? {
+        let Some(Part::Chunk(chunk)) = message.part else {
+            return Err(invalid("chunk", "is missing"));
+        };
+        grow(&mut bytes, &chunk)?;
+    }
+    Ok(Upload { scope, file_name, validate_only, bytes })
+}
+
+/// The character's name and the bytes of its book.
+pub async fn embedded(
+    mut parts: Streaming<mesh::RegisterEmbeddedBookRequest>,
+) -> Result<(String, Vec<u8>), Status> {
+    let first = parts.message().await?.and_then(|message| message.part);
+    let Some(BookPart::Header(header)) = first else {
+        return Err(invalid("header", "is not the first message"));
+    };
+    let mut bytes = Vec::new();
+    while let Some(message) = parts.message().await? {
+        let Some(BookPart::Chunk(chunk)) = message.part else {
+            return Err(invalid("chunk", "is missing"));
+        };
+        grow(&mut bytes, &chunk)?;
+    }
+    Ok((header.character_name, bytes))
+}
+
+fn grow(bytes: &mut Vec<u8>, chunk: &[u8]) -> Result<(), Status> {
+    let (held, most) = (bytes.len() + chunk.len(), limits::IMPORT_BYTES_MAX);
+    if held > most {
+        return Err(limit_exceeded("file", held as u64, most as u64));
+    }
+    bytes.extend_from_slice(chunk);
+    Ok(())
+}
+
+pub fn view(view: pb::WorldView) -> View {
+    match view {
+        pb::WorldView::Unspecified | pb::WorldView::Authored => View::Authored,
+        pb::WorldView::Effective => View::Effective,
+        pb::WorldView::All => View::All,
+    }
+}
+
+pub fn head_edit(request: &pb::UpdateWorldRequest) -> Result<(WorldId, HeadEdit), Status> {
+    const PATHS: [&str; 4] = ["name", "enabled", "dynamic_enabled", "scan"];
+    let world = request.world.as_ref().ok_or_else(|| invalid("world", "is missing"))?;
+    let paths = mask::paths(request.update_mask.as_ref(), &PATHS)?;
+    let asked = |path: &str| paths.contains(&path);
+    let mut edit = HeadEdit { expected_version: version(&world.etag), ..HeadEdit::default() };
+    if asked("name") {
+        edit.name = Some(name(&world.name)?);
+    }
+    edit.enabled = asked("enabled").then_some(world.enabled);
+    edit.dynamic_enabled = asked("dynamic_enabled").then_some(world.dynamic_enabled);
+    edit.scan = asked("scan").then(|| scan(world.scan.unwrap_or_default()));
+    Ok((id("world.world_id", &world.world_id, WorldId::new)?, edit))
+}
+
+fn name(name: &str) -> Result<String, Status> {
+    let (chars, most) = (name.chars().count(), limits::WORLD_NAME_CHARS_MAX);
+    if chars > most {
+        return Err(limit_exceeded("world.name", chars as u64, most as u64));
+    }
+    world_name(name).ok_or_else(|| invalid("world.name", "is empty"))
+}
+
+/// No etag asks for nothing; one that was never ours is of no version.
+fn version(etag: &str) -> Option<u64> {
+    (!etag.is_empty()).then(|| etag.parse().unwrap_or(u64::MAX))
+}
+
+fn scan(scan: pb::ScanSettings) -> ScanEdit {
+    let pb::ScanSettings { scan_depth, token_budget, recursive, case_sensitive, match_whole_words } =
+        scan;
+    ScanEdit { scan_depth, token_budget, recursive, case_sensitive, match_whole_words }
+}
+
+pub fn change(request: &mesh::ApplyChangeRequest) -> Result<NewChange, Status> {
+    let operations = request.operations.iter().enumerate().map(|(at, one)| operation(at, one));
+    let origin = match request.origin() {
+        pb::ChangeOrigin::Agent => Origin::Agent,
+        pb::ChangeOrigin::ReEvaluate => Origin::ReEvaluate,
+        other => {
+            let why = format!("is {}, which is not applied from outside", other.as_str_name());
+            return Err(invalid("origin", why));
+        }
+    };
+    Ok(NewChange {
+        id: id("change_id", &request.change_id, ChangeId::new)?,
+        world: id("world_id", &request.world_id, WorldId::new)?,
+        base_revision: request.base_revision,
+        operations: operations.collect::<Result<_, _>>()?,
+        origin,
+        summary: bounded("summary", &request.summary, limits::CHANGE_SUMMARY_CHARS_MAX)?,
+        labels: labels(&request.labels)?,
+        request: digest_parts(&[
+            request.world_id.as_bytes(),
+            &request.base_revision.to_be_bytes(),
+            &encoded(&request.operations),
+        ]),
+    })
+}
+
+/// Operations with their borders: what another change under the same id is told by.
+fn encoded(operations: &[pb::Operation]) -> Vec<u8> {
+    operations.iter().flat_map(Message::encode_length_delimited_to_vec).collect()
+}
+
+fn operation(at: usize, operation: &pb::Operation) -> Result<Operation, Status> {
+    use pb::OperationKind as Kind;
+    let target = || {
+        let field = format!("operations[{at}].target_entry_id");
+        id(&field, &operation.target_entry_id, EntryId::new)
+    };
+    Ok(match operation.kind() {
+        Kind::Create if operation.target_entry_id.is_empty() => {
+            Operation::Create { fields: patch(at, operation)? }
+        }
+        Kind::Create => {
+            let field = format!("operations[{at}].target_entry_id");
+            return Err(invalid(field, "is given for a new entry"));
+        }
+        Kind::Update => Operation::Update { target: target()?, fields: patch(at, operation)? },
+        Kind::Replace => Operation::Replace { target: target()?, fields: patch(at, operation)? },
+        Kind::Suppress => Operation::Suppress { target: target()? },
+        Kind::Archive => Operation::Archive { target: target()? },
+        Kind::Unspecified => {
+            return Err(invalid(format!("operations[{at}].kind"), "is unknown"));
+        }
+    })
+}
+
+fn patch(at: usize, operation: &pb::Operation) -> Result<Patch, Status> {
+    let mut fields = Map::new();
+    if let Some(name) = &operation.name {
+        fields.insert("comment".into(), Value::from(name.as_str()));
+    }
+    if let Some(content) = &operation.content {
+        fields.insert("content".into(), Value::from(content.as_str()));
+    }
+    if let Some(constant) = operation.constant {
+        fields.insert("constant".into(), Value::from(constant));
+    }
+    if operation.set_keywords {
+        fields.insert("keys".into(), Value::from(operation.keywords.clone()));
+    }
+    Patch::new(fields).map_err(|why| invalid(format!("operations[{at}]"), why.to_string()))
+}
+
+fn labels(labels: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Status> {
+    let (found, most) = (labels.len(), limits::CHANGE_LABELS_MAX);
+    if found > most {
+        return Err(limit_exceeded("labels", found as u64, most as u64));
+    }
+    let bounded = |text: &String| bounded("labels", text, limits::CHANGE_LABEL_CHARS_MAX);
+    labels.iter().map(|(name, text)| Ok((bounded(name)?, bounded(text)?))).collect()
+}
+
+fn bounded(field: &str, text: &str, most: usize) -> Result<String, Status> {
+    let chars = text.chars().count();
+    if chars > most {
+        return Err(limit_exceeded(field, chars as u64, most as u64));
+    }
+    Ok(text.to_owned())
+}

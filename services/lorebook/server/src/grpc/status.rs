@@ -1,0 +1,156 @@
+//! Errors become statuses, in one place.
+
+use host::status::{
+    Refusal, aborted, already_exists, data_loss, internal, invalid, limit_exceeded, not_found,
+    overloaded, precondition, store,
+};
+use lorebook_core::{
+    change::{self, RevertRefused},
+    import::{ImportError, StructureError},
+};
+use std::time::Duration;
+use tonic::Status;
+use wire::common::v1::Reason;
+
+use crate::{
+    error::Error,
+    store::{ApplyError, ResetError, RevertError, StoreError, UpdateError},
+};
+
+/// Rows that a refusal names.
+const NAMED_MAX: usize = 50;
+const RETRY_AFTER: Duration = Duration::from_millis(200);
+
+pub fn status(error: Error) -> Status {
+    match error {
+        Error::NotFound { kind, id } => not_found(kind, &id),
+        Error::Limit { field, value, limit } => limit_exceeded(&field, value as u64, limit as u64),
+        Error::Import(error) => unusable(error),
+        Error::Update(id, error) => update(id.as_str(), error),
+        Error::Apply(id, error) => apply(id.as_str(), error),
+        Error::Revert(id, error) => revert(id.as_str(), error),
+        Error::Reset(id, error) => reset(id.as_str(), error),
+        Error::Store(error) => stored(error),
+        Error::Task(error) => internal(&error),
+    }
+}
+
+fn unusable(error: ImportError) -> Status {
+    let message = error.to_string();
+    match error {
+        ImportError::Structure(StructureError::Syntax { message: why }) => {
+            Refusal::new(Reason::FileUnusable, message).field("file", why).into()
+        }
+        ImportError::Structure(limit) => {
+            let place = limit.path().unwrap_or("file").to_owned();
+            Refusal::new(Reason::LimitExceeded, message.clone()).quota(&place, message).into()
+        }
+        ImportError::Shape { path, .. } => {
+            Refusal::new(Reason::FileUnusable, message.clone()).field(path, message).into()
+        }
+        ImportError::Unrecognised => {
+            Refusal::new(Reason::FileUnusable, message.clone()).field("$", message).into()
+        }
+    }
+}
+
+fn update(world: &str, error: UpdateError) -> Status {
+    match error {
+        UpdateError::NotFound => not_found("world", world),
+        UpdateError::Immutable => {
+            let subject = format!("world/{world}");
+            precondition(Reason::WorldImmutable, &subject, error.to_string())
+        }
+        UpdateError::EtagMismatch { live, .. } => {
+            let why = format!("world {world} changed: its etag is {live}");
+            aborted(Reason::EtagMismatch, "world", world, why)
+        }
+        UpdateError::Store(error) => stored(error),
+    }
+}
+
+fn apply(change: &str, error: ApplyError) -> Status {
+    let message = error.to_string();
+    match error {
+        ApplyError::NotFound => not_found("change", change),
+        ApplyError::IdReused => already_exists(Reason::ChangeIdReused, "change", change, message),
+        ApplyError::Closed => {
+            precondition(Reason::ChangeClosed, &format!("change/{change}"), message)
+        }
+        ApplyError::Stale { base, live } => Refusal::new(Reason::StaleRevision, message)
+            .fact("base_revision", base.to_string())
+            .fact("live_revision", live.to_string())
+            .into(),
+        ApplyError::Refused(refusal) => refused(refusal),
+        ApplyError::Store(error) => stored(error),
+    }
+}
+
+fn refused(refusal: change::Refusal) -> Status {
+    use change::Refusal as Refused;
+    let message = refusal.to_string();
+    match refusal {
+        Refused::Embedded => precondition(Reason::WorldImmutable, "world", message),
+        Refused::Empty => invalid("operations", "is empty"),
+        Refused::TooMany { count } => {
+            let limit = kernel::limits::CHANGE_OPERATIONS_MAX as u64;
+            limit_exceeded("operations", count as u64, limit)
+        }
+        Refused::WorldFull => {
+            Refusal::new(Reason::LimitExceeded, message.clone()).quota("entries", message).into()
+        }
+        Refused::Operations(rejected) => {
+            let name = |refusal: Refusal, one: &change::Rejected| {
+                let subject = format!("operations[{}]", one.index);
+                let why = format!("{}: {}", one.reason.code(), one.reason);
+                refusal.precondition(Reason::OperationsInvalid, &subject, why)
+            };
+            let refusal = Refusal::new(Reason::OperationsInvalid, message);
+            rejected.iter().fold(refusal, name).into()
+        }
+    }
+}
+
+fn revert(id: &str, error: RevertError) -> Status {
+    let message = error.to_string();
+    match error {
+        RevertError::NotFound => not_found("change", id),
+        RevertError::Refused(RevertRefused::AlreadyReverted | RevertRefused::NothingToRevert) => {
+            precondition(Reason::NotRevertible, &format!("change/{id}"), message)
+        }
+        RevertError::Refused(RevertRefused::Conflict(rows)) => {
+            let name = |refusal: Refusal, row: &change::Conflict| {
+                let subject = format!("entry/{}", row.entry);
+                let fields = row.fields.join(", ");
+                let why = if fields.is_empty() {
+                    row.why.to_owned()
+                } else {
+                    format!("{}: {fields}", row.why)
+                };
+                refusal.precondition(Reason::UndoConflict, &subject, why)
+            };
+            let refusal = Refusal::new(Reason::UndoConflict, message);
+            rows.iter().take(NAMED_MAX).fold(refusal, name).into()
+        }
+        RevertError::Store(error) => stored(error),
+    }
+}
+
+fn reset(world: &str, error: ResetError) -> Status {
+    match error {
+        ResetError::NotFound => not_found("world", world),
+        ResetError::Nothing(error) => {
+            precondition(Reason::NotRevertible, &format!("world/{world}"), error.to_string())
+        }
+        ResetError::Store(error) => stored(error),
+    }
+}
+
+fn stored(error: StoreError) -> Status {
+    match error {
+        StoreError::Reused(error) => error.into(),
+        StoreError::Database(error) => store(&error),
+        StoreError::Raced => overloaded("other writes were first, again and again", RETRY_AFTER),
+        StoreError::Unreadable { kind, id, source } => data_loss(kind, &id, source.to_string()),
+    }
+}

@@ -1,0 +1,154 @@
+//! Worlds: importing files, reading, and editing heads.
+
+use host::idempotency::Scope;
+use kernel::{ChangeId, Digest, Owner, WorldId, digest_parts, limits};
+use lorebook_core::{
+    Entry, World,
+    change::Record,
+    import::{Imported, Report, import},
+};
+
+use crate::{
+    Lorebook,
+    error::{Error, no_world},
+    store::{Attempt, HeadEdit, Listed, NewBook, Outcome, Stored},
+};
+
+/// A file as a client uploaded it.
+#[derive(Debug, Clone)]
+pub struct Upload {
+    /// Present where the client named its attempt.
+    pub scope: Option<Scope>,
+    pub file_name: String,
+    pub validate_only: bool,
+    pub bytes: Vec<u8>,
+}
+
+/// What became of an uploaded file.
+pub struct ImportOutcome {
+    /// None where only the report was wanted.
+    pub world: Option<Outcome<Listed>>,
+    pub format: &'static str,
+    pub entries: usize,
+    pub report: Report,
+}
+
+/// The name of a world whose file names it nowhere.
+const UNNAMED: &str = "Imported world";
+
+// === impl Lorebook ===
+
+impl Lorebook {
+    /// One file becomes one world, in one transaction.
+    pub async fn import_world(
+        &self,
+        owner: &Owner,
+        upload: Upload,
+    ) -> Result<ImportOutcome, Error> {
+        let Upload { scope, file_name, validate_only, bytes } = upload;
+        let request = digest_parts(&[file_name.as_bytes(), &bytes]);
+        let imported = read(bytes).await?;
+        let id = self.import_id(scope.as_ref(), &request);
+        let book = new_book(&imported, id, &file_name)?;
+        let outcome = |world| ImportOutcome {
+            world,
+            format: imported.format.name(),
+            entries: imported.rows.len(),
+            report: imported.report.clone(),
+        };
+        if validate_only {
+            return Ok(outcome(None));
+        }
+        let attempt = scope.map(|scope| Attempt { scope, request });
+        let now = self.clock.now();
+        let created = self.store.create(owner, &book, attempt.as_ref(), now).await?;
+        Ok(outcome(Some(created)))
+    }
+
+    /// A named attempt decides by its id; the file is part of it, so that a name that was forgotten
+    /// and is used for another file makes another world.
+    fn import_id(&self, scope: Option<&Scope>, request: &Digest) -> WorldId {
+        match scope {
+            None => WorldId::from(self.clock.fresh()),
+            Some(scope) => {
+                let [tenant, subject, method, request_id] = scope.parts();
+                WorldId::derived(&[tenant, subject, method, request_id, &request.to_hex()])
+            }
+        }
+    }
+
+    pub async fn world_book(&self, owner: &Owner, id: &WorldId) -> Result<Stored, Error> {
+        self.store.book(owner, id).await?.ok_or_else(|| no_world(id))
+    }
+
+    pub async fn update_world(
+        &self,
+        owner: &Owner,
+        id: &WorldId,
+        edit: HeadEdit,
+        attempt: Option<Attempt>,
+    ) -> Result<Outcome<Listed>, Error> {
+        let now = self.clock.now();
+        let updated = self.store.update(owner, id, &edit, attempt.as_ref(), now).await;
+        updated.map_err(|error| Error::Update(id.clone(), error))
+    }
+}
+
+/// Parses on a thread that may be busy for long.
+pub async fn read(bytes: Vec<u8>) -> Result<Imported, Error> {
+    Ok(tokio::task::spawn_blocking(move || import(&bytes)).await??)
+}
+
+/// The name as it is stored and shown: one line, bounded, never empty.
+pub fn world_name(name: &str) -> Option<String> {
+    let plain = name.trim().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let name: String = plain.take(limits::WORLD_NAME_CHARS_MAX).collect();
+    (!name.is_empty()).then_some(name)
+}
+
+fn new_book(imported: &Imported, id: WorldId, file_name: &str) -> Result<NewBook, Error> {
+    let entries = imported.entries(&id);
+    check_sizes(&entries)?;
+    let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| stem);
+    let name = imported.name.as_deref().and_then(world_name).or_else(|| world_name(stem));
+    let stamp = imported.stamp.as_ref();
+    let world = World {
+        name: name.unwrap_or_else(|| UNNAMED.to_owned()),
+        enabled: stamp.is_none_or(|stamp| stamp.enabled),
+        dynamic_enabled: stamp.is_some_and(|stamp| stamp.dynamic_enabled),
+        content_revision: 1,
+        embedded: false,
+        settings: imported.settings.clone(),
+        id,
+    };
+    let history = stamp.map_or(&[][..], |stamp| &stamp.history);
+    let history = restored(history, imported, &world.id);
+    Ok(NewBook { world, entries, history })
+}
+
+/// An entry that does not fit into one message could never be read again.
+pub fn check_sizes(entries: &[Entry]) -> Result<(), Error> {
+    for entry in entries {
+        let bytes = serde_json::to_vec(&entry.body).map_or(0, |body| body.len());
+        if bytes > limits::ENTRY_BYTES_MAX {
+            let field = format!("entry {}", entry.uid);
+            return Err(Error::Limit { field, value: bytes, limit: limits::ENTRY_BYTES_MAX });
+        }
+    }
+    Ok(())
+}
+
+/// A backup's History under new ids, pointing at the new rows.
+fn restored(history: &[Record], imported: &Imported, world: &WorldId) -> Vec<Record> {
+    let ids = imported.ids(world);
+    let renamed = |id: &ChangeId| ChangeId::derived(&[world.as_str(), id.as_str()]);
+    let restore = |record: &Record| {
+        let mut record = record.clone();
+        record.follow(&ids);
+        record.id = renamed(&record.id);
+        record.reverts = record.reverts.as_ref().map(renamed);
+        record.reverted_by = record.reverted_by.as_ref().map(renamed);
+        record
+    };
+    history.iter().map(restore).collect()
+}
