@@ -54,6 +54,7 @@ pub fn request(
         generation_type: generation_type(job.generation_type).into(),
         profile_mode: profile_mode(job.mode).into(),
         macros: Some(macro_context(input, prepared)),
+        pick_seed: input.pick_seed,
         explain_skipped: false,
         live: job.live.keys().filter_map(|key| entry_ref(key)).collect(),
     }
