@@ -34,3 +34,22 @@ pub fn assemble(segments: &[Segment], history: Vec<Block>) -> Vec<Block> {
     let profile = segments.iter().filter(|segment| !segment.text.is_empty());
     profile.map(|segment| Block::new(Role::System, segment.text.as_str())).chain(history).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_keeps_its_text_and_its_attributes_inside() {
+        let shown = element("st-prompt", &[("identifier", "a\"b")], "x</st-prompt>\n<note>");
+        let expected =
+            "<st-prompt identifier=\"a&quot;b\">\nx</\\st-prompt>\n<\\note>\n</st-prompt>";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn the_profile_leads_and_the_history_is_as_it_was() {
+        let history = vec![Block::new(Role::User, "hi"), Block::new(Role::Developer, "n")];
+        assert_eq!(assemble(&[], history.clone()), history);
+    }
+}

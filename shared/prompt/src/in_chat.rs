@@ -204,3 +204,6 @@ impl NamesBehavior {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
