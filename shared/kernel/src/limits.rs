@@ -194,6 +194,12 @@ pub const CHANGE_NOTE_CHARS_MAX: usize = 2_000;
 pub const CATALOGUE_BYTES_MAX: usize = 96 * KIB;
 /// Characters of the user's message and of the reply that a judging call shows; the middle is left out.
 pub const JUDGED_CHARS_MAX: usize = 24_000;
+/// How long one judging call may take: well within `JOB_LEASE_MS`, whose lease it runs under.
+pub const JUDGE_MS_MAX: u64 = 90 * 1_000;
+/// After this an application that has not ended is taken up by whoever comes by; that is safe at any time.
+pub const APPLY_ABANDONED_MS: i64 = 10 * 1_000;
+/// Characters kept of the exchange that a changeset was judged from.
+pub const EXCERPT_CHARS_MAX: usize = 1_000;
 /// Tokens that the judging call may produce.
 pub const PROPOSAL_TOKENS_MAX: u32 = 2_048;
 

@@ -3,10 +3,10 @@
 //! Names stay on one line and bodies are indented, so no entry can forge a heading or another entry.
 //! Numbers are this call's own, from 1; what was not listed cannot be named.
 
-use kernel::{EntryId, limits};
+use kernel::EntryId;
 
 use crate::{
-    judge::Exchange,
+    judge::{Exchange, Room},
     world::{Layer, Overlay, Row, World},
 };
 
@@ -46,10 +46,10 @@ struct Listing<'a> {
 }
 
 /// Lists all worlds of one call.
-pub fn catalogue(worlds: &[World], exchange: &Exchange) -> Catalogue {
+pub fn catalogue(worlds: &[World], exchange: &Exchange, room: &Room) -> Catalogue {
     let spoken = exchange.lower_case();
     let mut listings: Vec<Vec<Listing>> = worlds.iter().map(|world| list(world, &spoken)).collect();
-    fit(&mut listings);
+    fit(&mut listings, room.catalogue_bytes);
     let mut catalogue = Catalogue { text: String::new(), entries: Vec::new() };
     for (at, (world, listings)) in worlds.iter().zip(&listings).enumerate() {
         let name = one_line(&world.name);
@@ -124,8 +124,7 @@ fn list<'a>(world: &'a World, spoken: &str) -> Vec<Listing<'a>> {
 }
 
 /// Gives the room to the higher ranks first, within a rank to the earlier entries.
-fn fit(worlds: &mut [Vec<Listing>]) {
-    let mut room = limits::CATALOGUE_BYTES_MAX;
+fn fit(worlds: &mut [Vec<Listing>], mut room: usize) {
     for rank in [Rank::Dynamic, Rank::Relevant, Rank::Other] {
         for listing in worlds.iter_mut().flatten().filter(|listing| listing.rank == rank) {
             listing.fits = listing.text.len() <= room;
@@ -208,11 +207,14 @@ fn at_word_start(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use kernel::limits;
+
     use super::*;
     use crate::world::testing::*;
 
     fn told(worlds: &[World], user: &str) -> String {
-        catalogue(worlds, &Exchange { user: user.into(), reply: String::new() }).text
+        let exchange = Exchange { user: user.into(), reply: String::new() };
+        catalogue(worlds, &exchange, &Room::default()).text
     }
 
     #[track_caller]
@@ -239,7 +241,7 @@ mod tests {
     #[test]
     fn a_number_means_the_entry_that_it_was_listed_with() {
         let worlds = [world("V", vec![authored("A")]), world("W", vec![dynamic("B")])];
-        let catalogue = catalogue(&worlds, &Exchange::default());
+        let catalogue = catalogue(&worlds, &Exchange::default(), &Room::default());
         assert_eq!(catalogue.entry(2), Some((1, &id("B"))));
         assert_eq!((catalogue.entry(0), catalogue.entry(3)), (None, None));
     }

@@ -1,9 +1,37 @@
 //! How one judging call ended: every way has a name, and none costs the user's turn anything.
 
-use kernel::WorldId;
+use kernel::{AlternativeId, ChangesetId, EvaluationId, Owner, SessionId, Timestamp, WorldId};
 use serde::{Deserialize, Serialize};
 
 use crate::operation::Operation;
+
+/// Which attempt at judging which reply; there is one evaluation of each.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JudgedTurn {
+    pub session: SessionId,
+    /// The reply slot.
+    pub turn_seq: u64,
+    pub alternative: AlternativeId,
+    /// From 1.
+    pub attempt: u32,
+}
+
+/// The record of one judging call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evaluation {
+    pub id: EvaluationId,
+    pub owner: Owner,
+    pub turn: JudgedTurn,
+    pub outcome: Outcome,
+    /// Why, where the outcome alone does not say; a stable code first.
+    pub reason: String,
+    pub rejected: Vec<Rejected>,
+    /// `<provider>/<model>`; empty when none was called.
+    pub model: String,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub judged_at: Timestamp,
+}
 
 /// What the rules made of the model's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,6 +67,27 @@ pub enum Outcome {
     NoWorld,
     /// The turn changed while it was judged.
     TurnMoved,
+}
+
+// === impl Evaluation ===
+
+impl Evaluation {
+    /// The same turn and attempt give the same id, so that a repeated job finds what it has done.
+    pub fn id_of(owner: &Owner, turn: &JudgedTurn) -> EvaluationId {
+        EvaluationId::derived(&[
+            owner.tenant.as_str(),
+            owner.subject.as_str(),
+            turn.session.as_str(),
+            &turn.turn_seq.to_string(),
+            turn.alternative.as_str(),
+            &turn.attempt.to_string(),
+        ])
+    }
+
+    /// The changeset that this evaluation stages for a world.
+    pub fn changeset_id(&self, world: &WorldId) -> ChangesetId {
+        ChangesetId::derived(&[self.id.as_str(), world.as_str()])
+    }
 }
 
 // === impl Judgement ===

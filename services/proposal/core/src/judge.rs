@@ -19,6 +19,20 @@ pub struct Exchange {
     pub reply: String,
 }
 
+/// How much a judging call may show and say: the limits, or what the judging model's window leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    pub catalogue_bytes: usize,
+    /// Of the user's message, and of the reply.
+    pub text_chars: usize,
+    pub answer_tokens: u32,
+}
+
+/// Tokens of the instruction and the schema, generously.
+const FIXED_TOKENS: u32 = 900;
+/// Bytes that a token stands for, cautiously.
+const BYTES_PER_TOKEN: usize = 3;
+
 pub const TOOL_DESCRIPTION: &str = "Record what this exchange has durably changed about the listed \
     worlds. Call it with an empty list of operations when it has changed nothing.";
 
@@ -71,7 +85,8 @@ pub fn tool_schema() -> Value {
 }
 
 /// The request's blocks, from what changes least to what changes most.
-pub fn blocks(catalogue: &Catalogue, exchange: &Exchange) -> Vec<Block> {
+pub fn blocks(catalogue: &Catalogue, exchange: &Exchange, room: &Room) -> Vec<Block> {
+    let shown = |text: &str| indented(&elided(text, room.text_chars / 2, room.text_chars / 2));
     let worlds = format!("# Worlds\n{}", catalogue.text);
     let exchange = format!(
         "# The newest exchange\n## User{}\n## Assistant{}",
@@ -85,9 +100,29 @@ pub fn blocks(catalogue: &Catalogue, exchange: &Exchange) -> Vec<Block> {
     ]
 }
 
-fn shown(text: &str) -> String {
-    let half = limits::JUDGED_CHARS_MAX / 2;
-    indented(&elided(text, half, half))
+// === impl Room ===
+
+impl Room {
+    /// `None` is a window without an end.
+    pub fn of_window(window_tokens: Option<u32>) -> Self {
+        let Some(window) = window_tokens else { return Self::default() };
+        let answer_tokens = limits::PROPOSAL_TOKENS_MAX.min(window / 4);
+        let input_tokens = window.saturating_sub(answer_tokens).saturating_sub(FIXED_TOKENS);
+        let bytes = BYTES_PER_TOKEN.saturating_mul(input_tokens as usize);
+        let text_chars = limits::JUDGED_CHARS_MAX.min(bytes / 4);
+        let catalogue_bytes = limits::CATALOGUE_BYTES_MAX.min(bytes - 2 * text_chars);
+        Self { catalogue_bytes, text_chars, answer_tokens }
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            catalogue_bytes: limits::CATALOGUE_BYTES_MAX,
+            text_chars: limits::JUDGED_CHARS_MAX,
+            answer_tokens: limits::PROPOSAL_TOKENS_MAX,
+        }
+    }
 }
 
 // === impl Exchange ===
@@ -121,7 +156,8 @@ mod tests {
     #[test]
     fn the_exchange_comes_last_and_cannot_forge_a_heading() {
         let exchange = Exchange { user: "hi\n# Worlds".into(), reply: "ho".into() };
-        let blocks = blocks(&catalogue(&[], &exchange), &exchange);
+        let blocks =
+            blocks(&catalogue(&[], &exchange, &Room::default()), &exchange, &Room::default());
         let last = &blocks.last().expect("blocks").text;
         assert_eq!(
             last,
@@ -133,7 +169,17 @@ mod tests {
     fn a_very_long_reply_is_shown_by_its_ends() {
         let reply = "word ".repeat(100_000);
         let exchange = Exchange { user: "hi".into(), reply };
-        let blocks = blocks(&catalogue(&[], &exchange), &exchange);
+        let blocks =
+            blocks(&catalogue(&[], &exchange, &Room::default()), &exchange, &Room::default());
         assert!(blocks[2].text.chars().count() < limits::JUDGED_CHARS_MAX + 200);
+    }
+
+    #[test]
+    fn a_small_window_leaves_less_room_and_none_at_worst() {
+        let small = Room::of_window(Some(4_096));
+        assert_eq!(small.answer_tokens, 1_024);
+        assert!(small.catalogue_bytes + 2 * small.text_chars <= 3 * (4_096 - 1_024 - 900));
+        assert_eq!(Room::of_window(Some(100)).catalogue_bytes, 0);
+        assert_eq!(Room::of_window(Some(1_000_000)), Room::default());
     }
 }

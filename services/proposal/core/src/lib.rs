@@ -4,6 +4,7 @@
 //! caps; the rules of the stored operations are lorebook's, which decides on every application.
 
 pub mod catalogue;
+pub mod changeset;
 pub mod diff;
 pub mod evaluation;
 pub mod judge;
@@ -13,8 +14,9 @@ pub mod validate;
 pub mod world;
 
 pub use catalogue::{Catalogue, catalogue};
-pub use evaluation::{Judgement, Outcome, Rejected};
-pub use judge::Exchange;
+pub use changeset::{Application, Changeset, LeftOut, Source};
+pub use evaluation::{Evaluation, JudgedTurn, Judgement, Outcome, Rejected};
+pub use judge::{Exchange, Room};
 pub use operation::{Kind, Operation};
 pub use stage::{Stage, Transition};
 pub use validate::validate;

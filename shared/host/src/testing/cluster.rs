@@ -83,8 +83,10 @@ impl Cluster {
             );
         }
         let server_user = if me == 0 { unprivileged()? } else { None };
-        // The server must reach its data; nobody else writes here.
-        fs::set_permissions(&folder, Permissions::from_mode(0o755))?;
+        // The server must reach its data and put its socket beside it. Always the same mode: another test
+        // process may be starting the server right now.
+        let mode = if server_user.is_some() { 0o1777 } else { 0o755 };
+        fs::set_permissions(&folder, Permissions::from_mode(mode))?;
         Ok(Self { folder, binaries, server_user })
     }
 
@@ -107,7 +109,6 @@ impl Cluster {
         fs::create_dir(&data)?;
         if let Some((user, group)) = self.server_user {
             chown(&data, Some(user), Some(group))?;
-            fs::set_permissions(&self.folder, Permissions::from_mode(0o1777))?;
         }
         fs::set_permissions(&data, Permissions::from_mode(0o700))?;
         let mut initdb = self.command("initdb");

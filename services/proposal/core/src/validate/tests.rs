@@ -3,7 +3,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::{catalogue, evaluation::Outcome, judge::Exchange, world::testing::*};
+use crate::{
+    catalogue,
+    evaluation::Outcome,
+    judge::{Exchange, Room},
+    world::testing::*,
+};
 
 /// One world: 1 = authored King, 2 = authored Castle (constant), 3 = dynamic War, 4 = dynamic Plague,
 /// 5 = a marker over the hidden Dragon, 6 = locked Throne.
@@ -20,7 +25,7 @@ fn rows() -> Vec<Row> {
 }
 
 fn judged(worlds: &[World], operations: Value) -> Judgement {
-    let catalogue = catalogue(worlds, &Exchange::default());
+    let catalogue = catalogue(worlds, &Exchange::default(), &Room::default());
     let answer = json!({"operations": operations, "summary": "s"});
     validate(&answer, worlds, &catalogue).expect("usable")
 }
@@ -57,7 +62,7 @@ fn rejects(operations: Value, reason: &str) {
 #[track_caller]
 fn unusable(answer: Value, expected: Unusable) {
     let worlds = [world("W", rows())];
-    let catalogue = catalogue(&worlds, &Exchange::default());
+    let catalogue = catalogue(&worlds, &Exchange::default(), &Room::default());
     assert_eq!(validate(&answer, &worlds, &catalogue), Err(expected));
 }
 

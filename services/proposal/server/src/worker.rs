@@ -1,0 +1,178 @@
+//! Leases work from the ledger, does it, and says so; at least once, so each piece finds what it has done before.
+
+use std::{sync::Arc, time::Duration};
+
+use host::{caller::Caller, link::Peer, shutdown::Shutdown, status};
+use kernel::SessionId;
+use proposal_core::{Changeset, Evaluation};
+use tonic::Status;
+use wire::{
+    common::v1::Reason,
+    mesh::v1::{
+        CompleteWorkRequest, Job, LeaseWorkRequest, StagedChangeset, job::Work,
+        work_service_client::WorkServiceClient,
+    },
+};
+
+use crate::{error::Error, grpc::from_proto, judge::Judge};
+
+/// How long one lease call waits for work.
+const WAIT_MS: u32 = 20_000;
+/// Pause after a ledger that could not be asked; doubles up to the longest.
+const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+pub(crate) struct Worker {
+    ledger: Peer,
+    judge: Judge,
+}
+
+/// How a job ends.
+#[derive(Default)]
+struct Done {
+    evaluation: Option<Evaluation>,
+    staged: Vec<Changeset>,
+    failure: String,
+    retry: bool,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    pub fn new(ledger: Peer, judge: Judge) -> Self {
+        Self { ledger, judge }
+    }
+
+    /// One job after the other, until `shutdown` begins. A job that the end interrupts is leased again.
+    pub async fn run(self: Arc<Self>, shutdown: Shutdown) {
+        let mut pause = PAUSE;
+        loop {
+            let stepped = tokio::select! {
+                () = shutdown.stopping() => return,
+                stepped = self.step() => stepped,
+            };
+            let Err(status) = stepped else {
+                pause = PAUSE;
+                continue;
+            };
+            tracing::warn!(code = ?status.code(), "the ledger could not be asked for work");
+            tokio::select! {
+                () = shutdown.stopping() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Leases one job, if there is one within the wait, and ends it.
+    pub(crate) async fn step(&self) -> Result<(), Status> {
+        let request =
+            LeaseWorkRequest { max_jobs: 1, wait_ms: WAIT_MS, worker: "proposal".to_owned() };
+        let mut client = WorkServiceClient::new(self.ledger.itself());
+        for job in client.lease_work(request).await?.into_inner().jobs {
+            self.end(job).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(&self, job: Job) -> Result<(), Status> {
+        let principal =
+            job.principal.as_ref().and_then(|queued| from_proto::principal(queued).ok());
+        let Some(principal) = principal else {
+            return self.complete(&job, Done::failed("the principal is malformed")).await.map(drop);
+        };
+        let caller = Caller::of_job(principal);
+        let done = match self.work(&caller, &job).await {
+            Ok(done) => done,
+            Err(error) => {
+                tracing::warn!(job = job.job_id, attempt = job.attempt, %error, "a job failed");
+                Done { retry: error.may_pass(), failure: error.to_string(), ..Done::default() }
+            }
+        };
+        let evaluation = done.evaluation.clone();
+        match self.complete(&job, done).await {
+            Ok(()) => Ok(()),
+            Err(status) => self.refused(&caller, evaluation, status).await,
+        }
+    }
+
+    async fn work(&self, caller: &Caller, job: &Job) -> Result<Done, Error> {
+        let (owner, now) = (&caller.principal.owner, self.judge.clock().now());
+        match &job.work {
+            Some(Work::EvaluateTurn(turn)) => match self.judge.evaluate(caller, turn).await? {
+                Ok((evaluation, staged)) => {
+                    let (id, outcome) = (&evaluation.id, evaluation.outcome.name());
+                    tracing::info!(evaluation = %id, outcome, staged = staged.len(), "a turn was judged");
+                    Ok(Done { evaluation: Some(evaluation), staged, ..Done::default() })
+                }
+                Err(malformed) => Ok(Done::failed(&malformed.to_string())),
+            },
+            Some(Work::SourceChanged(source)) => match SessionId::new(&source.session_id) {
+                Ok(session) => {
+                    let store = self.judge.store();
+                    store.source_changed(owner, &session, source.turn_seq, now).await?;
+                    Ok(Done::default())
+                }
+                Err(_) => Ok(Done::failed("the session id is malformed")),
+            },
+            Some(Work::SessionDeleted(source)) => match SessionId::new(&source.session_id) {
+                Ok(session) => {
+                    self.judge.store().source_deleted(owner, &session, now).await?;
+                    Ok(Done::default())
+                }
+                Err(_) => Ok(Done::failed("the session id is malformed")),
+            },
+            None => Ok(Done::failed("this build does not know the work")),
+        }
+    }
+
+    async fn complete(&self, job: &Job, done: Done) -> Result<(), Status> {
+        let request = CompleteWorkRequest {
+            job_id: job.job_id.clone(),
+            fence: job.fence,
+            evaluation_id: done.evaluation.map_or(String::new(), |found| found.id.to_string()),
+            changesets: done.staged.iter().map(staged).collect(),
+            failure: done.failure,
+            retry: done.retry,
+        };
+        WorkServiceClient::new(self.ledger.itself()).complete_work(request).await.map(drop)
+    }
+
+    /// The ledger does not take the result: what became of the job is its to say.
+    async fn refused(
+        &self,
+        caller: &Caller,
+        evaluation: Option<Evaluation>,
+        status: Status,
+    ) -> Result<(), Status> {
+        match (status::reason(&status), evaluation) {
+            (Some(Reason::TurnRevisionMoved), Some(evaluation)) => {
+                let (owner, now) = (&caller.principal.owner, self.judge.clock().now());
+                let moved = self.judge.store().turn_moved(owner, &evaluation.id, now).await;
+                moved.map_err(|error| Error::from(error).into())
+            }
+            // Another lease of the job is newer, or the job is gone.
+            (Some(Reason::LeaseLost | Reason::NotFound), _) => Ok(()),
+            _ => Err(status),
+        }
+    }
+}
+
+fn staged(changeset: &Changeset) -> StagedChangeset {
+    StagedChangeset {
+        changeset_id: changeset.id.to_string(),
+        world_id: changeset.world.to_string(),
+        world_name: changeset.world_name.clone(),
+        summary: changeset.summary.clone(),
+        operation_count: u32::try_from(changeset.operations.len()).unwrap_or(u32::MAX),
+    }
+}
+
+// === impl Done ===
+
+impl Done {
+    /// For good: no attempt can do it.
+    fn failed(why: &str) -> Self {
+        Self { failure: why.to_owned(), ..Self::default() }
+    }
+}
