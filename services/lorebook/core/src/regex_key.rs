@@ -1,12 +1,12 @@
 //! Regular-expression keys with the semantics of JavaScript, within a budget of steps.
 //!
-//! A pattern is parsed as ECMAScript and translated to the linear-time `regex` crate. Where that
-//! cannot express it (look-around, references to groups), the translation is a filter that lets
-//! through at least what matches, and a backtracking engine with a step limit decides.
+//! A pattern is parsed as ECMAScript and translated for the linear-time engine of the `regex` crate.
+//! Where that cannot express it (look-around, references to groups), the translation is a filter
+//! that lets through at least what matches, and a backtracking engine with a step limit decides.
+//! The linear engine is run as a lazy automaton that gives up rather than turn slow: in `regex`
+//! itself a hostile pattern costs its size times the text.
 
 use std::sync::OnceLock;
-
-use regex::bytes::{Regex, RegexBuilder};
 
 pub use backtrack::{Steps, StepsExhausted};
 pub use charset::is_space;
@@ -17,22 +17,21 @@ pub use parse::InvalidPattern;
 pub use set::{PatternSet, Verdict};
 
 use backtrack::Backtracker;
+use lazy::{Bounds, LazyDfa, Run};
 use syntax::Syntax;
 
 mod backtrack;
 mod charset;
 mod detect;
 mod haystack;
+mod lazy;
 mod linear;
 mod parse;
 mod set;
 mod syntax;
 
-/// Bytes of one compiled pattern; a larger one runs by backtracking alone.
-const COMPILED_BYTES_MAX: usize = 1 << 18;
-
-/// Bytes of text that a linear engine reads for the price of one step.
-const LINEAR_BYTES_PER_STEP: usize = 256;
+/// Bounds of one pattern by itself; a larger one runs by backtracking alone.
+const BOUNDS: Bounds = Bounds { compiled_bytes: 1 << 16, cache_bytes: 1 << 20, caches_kept: 0 };
 
 /// Why a key between slashes is no pattern after all; None if it is one, or is not delimited.
 pub fn refused(key: &str) -> Option<InvalidPattern> {
@@ -46,7 +45,7 @@ pub struct Pattern {
     source: String,
     syntax: Syntax,
     linear: Option<Linear>,
-    regex: OnceLock<Option<Regex>>,
+    dfa: OnceLock<Option<Box<LazyDfa>>>,
     backtracker: OnceLock<Backtracker>,
 }
 
@@ -59,7 +58,7 @@ impl Pattern {
             source: pattern.to_owned(),
             linear: linear::translate(&syntax),
             syntax,
-            regex: OnceLock::new(),
+            dfa: OnceLock::new(),
             backtracker: OnceLock::new(),
         })
     }
@@ -85,45 +84,43 @@ impl Pattern {
         self.syntax.by_code_point
     }
 
-    /// Whether the translation alone decides on this text.
-    pub fn is_linear_on(&self, text: &Haystack) -> bool {
-        self.linear.as_ref().is_some_and(|linear| linear.exact) && self.is_filtered_on(text)
-    }
-
-    /// Whether a text that the translation does not match cannot match.
-    pub fn is_filtered_on(&self, text: &Haystack) -> bool {
-        self.linear.as_ref().is_some_and(|linear| !(linear.by_lines && text.has_other_line_ends()))
-    }
-
     /// Whether the pattern matches anywhere in the text.
     pub fn is_match(&self, text: &Haystack, steps: &mut Steps) -> Result<bool, StepsExhausted> {
         let seen = text.seen(self.by_code_point());
-        let mut from = 0;
-        if let Some(regex) = self.regex().filter(|_| self.is_filtered_on(text)) {
-            steps.spend(1 + (seen.len() / LINEAR_BYTES_PER_STEP) as u64)?;
-            if self.is_linear_on(text) {
-                return Ok(regex.is_match(seen.as_bytes()));
-            }
-            match regex.find(seen.as_bytes()) {
-                None => return Ok(false),
-                // Between the bytes of a character nothing but `\B` can match.
-                Some(found) => from = seen.ceil_char_boundary(found.start()),
+        if let Some(dfa) = self.dfa()
+            && let Run::Found(found) = dfa.run(seen, steps)?
+        {
+            match self.verdict(!found.is_empty(), text) {
+                Verdict::Matches => return Ok(true),
+                Verdict::Misses => return Ok(false),
+                Verdict::Unknown => {}
             }
         }
         let backtracker = self.backtracker.get_or_init(|| Backtracker::new(&self.syntax));
-        backtracker.is_match(seen, from, steps)
+        backtracker.is_match(seen, steps)
     }
 
-    // Whether its translation alone stays within the bounds of one pattern.
+    // What follows for the pattern from whether its translation matches.
+    fn verdict(&self, translation_matches: bool, text: &Haystack) -> Verdict {
+        let Some(linear) = &self.linear else { return Verdict::Unknown };
+        match translation_matches {
+            _ if linear.by_lines && text.has_other_line_ends() => Verdict::Unknown,
+            false => Verdict::Misses,
+            true if linear.exact => Verdict::Matches,
+            true => Verdict::Unknown,
+        }
+    }
+
+    // Whether its translation stays within the bounds of one pattern.
     fn is_small(&self) -> bool {
-        self.regex().is_some()
+        self.compile().is_some()
     }
 
-    fn regex(&self) -> Option<&Regex> {
-        let compile = || {
-            let pattern = &self.linear.as_ref()?.pattern;
-            RegexBuilder::new(pattern).size_limit(COMPILED_BYTES_MAX).build().ok()
-        };
-        self.regex.get_or_init(compile).as_ref()
+    fn compile(&self) -> Option<LazyDfa> {
+        LazyDfa::new(&[&self.linear.as_ref()?.pattern], BOUNDS)
+    }
+
+    fn dfa(&self) -> Option<&LazyDfa> {
+        self.dfa.get_or_init(|| self.compile().map(Box::new)).as_deref()
     }
 }

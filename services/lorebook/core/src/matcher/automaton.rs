@@ -1,8 +1,10 @@
 //! One Aho-Corasick automaton over many keys, which finds for a text the keys that occur in it.
 
+use std::collections::HashMap;
+
 use aho_corasick::{
     Anchored, MatchKind,
-    automaton::StateID,
+    automaton::{Automaton as Machine, StateID},
     dfa,
     nfa::{contiguous, noncontiguous},
 };
@@ -20,35 +22,22 @@ pub struct Needle<'k> {
 #[derive(Debug)]
 pub struct Automaton {
     engine: Engine,
-    keys: Vec<Key>,
+    patterns: Vec<Pattern>,
 }
 
 /// What a scan needs besides the automaton; kept to be used again.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Per key: it was found.
-    found: Vec<bool>,
-    /// Per longest key of a state: what of the state's keys is found.
-    settled: Vec<Settled>,
+    /// Per pattern.
+    marks: Vec<Marks>,
     touched: Vec<u32>,
-    /// Keys looked at, for tests of the cost.
-    pub looks: u64,
+    looks: u64,
 }
 
 /// Why no automaton exists: too many keys for its state numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the keys do not fit one automaton")]
 pub struct TooManyKeys;
-
-/// How much of the keys that end at a state is found already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Settled {
-    #[default]
-    Nothing,
-    /// All but whole words.
-    Substrings,
-    All,
-}
 
 #[derive(Debug)]
 enum Engine {
@@ -57,10 +46,33 @@ enum Engine {
     Nfa(contiguous::NFA),
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Key {
-    length: u32,
-    whole_word: bool,
+/// A text to be found, and the keys that want it anywhere or as a whole word.
+#[derive(Debug, Default)]
+struct Pattern {
+    length: usize,
+    anywhere: Vec<u32>,
+    as_word: Vec<u32>,
+}
+
+/// What is settled of a pattern and of those shorter ones that end wherever it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Marks {
+    /// It occurs.
+    found: bool,
+    /// It occurs as a whole word.
+    found_as_word: bool,
+    /// It and the shorter ones have been marked as found.
+    chain_found: bool,
+    /// So have the shorter ones as whole words, as far as they can be.
+    chain_found_as_words: bool,
+}
+
+/// One scan under way.
+struct Run<'a, 't> {
+    patterns: &'a [Pattern],
+    borders: Borders<'t>,
+    scratch: &'a mut Scratch,
+    hits: Vec<u32>,
 }
 
 /// Bytes that a DFA may take; larger key sets run on the compact automaton.
@@ -71,143 +83,152 @@ const DFA_BYTES_MAX: usize = 40 << 20;
 impl Automaton {
     /// Compiles keys; none of them is empty.
     pub fn new(needles: &[Needle<'_>]) -> Result<Self, TooManyKeys> {
-        let texts: Vec<&[u8]> = needles.iter().map(|needle| needle.text.as_bytes()).collect();
-        let trie = noncontiguous::Builder::new()
-            .match_kind(MatchKind::Standard)
-            .build(&texts)
-            .map_err(|_| TooManyKeys)?;
-        let engine = if dfa_bytes(&texts) <= DFA_BYTES_MAX {
-            dfa::Builder::new().build_from_noncontiguous(&trie).map(Engine::Dfa)
-        } else {
-            contiguous::Builder::new().build_from_noncontiguous(&trie).map(Engine::Nfa)
-        };
-        let key = |needle: &Needle<'_>| Key {
-            length: needle.text.len() as u32,
-            whole_word: needle.whole_word,
-        };
-        Ok(Self {
-            engine: engine.map_err(|_| TooManyKeys)?,
-            keys: needles.iter().map(key).collect(),
-        })
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(needles.len());
+        let mut texts: Vec<&str> = Vec::with_capacity(needles.len());
+        let mut patterns: Vec<Pattern> = Vec::with_capacity(needles.len());
+        for (id, needle) in (0u32..).zip(needles) {
+            let place = *places.entry(needle.text).or_insert_with(|| {
+                texts.push(needle.text);
+                patterns.push(Pattern { length: needle.text.len(), ..Pattern::default() });
+                patterns.len() - 1
+            });
+            let pattern = &mut patterns[place];
+            if needle.whole_word { &mut pattern.as_word } else { &mut pattern.anywhere }.push(id);
+        }
+        Ok(Self { engine: Engine::new(&texts).ok_or(TooManyKeys)?, patterns })
     }
 
-    /// The ids of all keys that occur in the text, each once, in the order of their first hits.
+    /// The ids of all keys that occur in the text, each once.
+    ///
+    /// Cost: linear in the text and the keys found, for ASCII word boundaries; Unicode ones may cost
+    /// the number of keys that end at one place, at each place.
     pub fn scan(&self, text: &str, words: WordBoundary, scratch: &mut Scratch) -> Vec<u32> {
-        let mut hits = Vec::new();
-        let borders = Borders::new(text, words);
-        scratch.prepare(self.keys.len());
-        match &self.engine {
-            Engine::Dfa(automaton) => self.run(automaton, text, &borders, scratch, &mut hits),
-            Engine::Nfa(automaton) => self.run(automaton, text, &borders, scratch, &mut hits),
+        if scratch.marks.len() < self.patterns.len() {
+            scratch.marks.resize(self.patterns.len(), Marks::default());
         }
-        scratch.clean(&hits);
+        let borders = Borders::new(text, words);
+        let mut run = Run { patterns: &self.patterns, borders, scratch, hits: Vec::new() };
+        match &self.engine {
+            Engine::Dfa(machine) => run.over(machine, text),
+            Engine::Nfa(machine) => run.over(machine, text),
+        }
+        let hits = run.hits;
+        for place in scratch.touched.drain(..) {
+            scratch.marks[place as usize] = Marks::default();
+        }
         hits
     }
 
     pub fn memory_bytes(&self) -> usize {
-        use aho_corasick::automaton::Automaton;
         let engine = match &self.engine {
-            Engine::Dfa(automaton) => automaton.memory_usage(),
-            Engine::Nfa(automaton) => automaton.memory_usage(),
+            Engine::Dfa(machine) => machine.memory_usage(),
+            Engine::Nfa(machine) => machine.memory_usage(),
         };
-        engine + self.keys.len() * size_of::<Key>()
+        let ids = |pattern: &Pattern| (pattern.anywhere.len() + pattern.as_word.len()) * 4;
+        engine
+            + self.patterns.iter().map(|pattern| size_of::<Pattern>() + ids(pattern)).sum::<usize>()
     }
+}
 
-    fn run<A: aho_corasick::automaton::Automaton>(
-        &self,
-        automaton: &A,
-        text: &str,
-        borders: &Borders<'_>,
-        scratch: &mut Scratch,
-        hits: &mut Vec<u32>,
-    ) {
-        // Built to run unanchored; a refusal would leave nothing to find.
-        let Ok(mut state) = automaton.start_state(Anchored::No) else { return };
-        for (at, &byte) in text.as_bytes().iter().enumerate() {
-            state = automaton.next_state(Anchored::No, state, byte);
-            if automaton.is_special(state) && automaton.is_match(state) {
-                self.settle(automaton, state, at + 1, borders, scratch, hits);
-            }
-        }
-    }
+// === impl Engine ===
 
-    // Looks at the keys that end here. States with the same longest key end the same keys, so the
-    // mark is kept there; it is set only once every key is found, or a later hit would be lost.
-    #[inline]
-    fn settle<A: aho_corasick::automaton::Automaton>(
-        &self,
-        automaton: &A,
-        state: StateID,
-        end: usize,
-        borders: &Borders<'_>,
-        scratch: &mut Scratch,
-        hits: &mut Vec<u32>,
-    ) {
-        let longest = automaton.match_pattern(state, 0).as_usize();
-        let settled = scratch.settled[longest];
-        if settled == Settled::All {
-            return;
-        }
-        // The right border is the same for all of them and rules all whole words out at once.
-        let may_end = borders.may_end(end);
-        if settled == Settled::Substrings && !may_end {
-            return;
-        }
-        let mut after = Settled::All;
-        for index in 0..automaton.match_len(state) {
-            let id = automaton.match_pattern(state, index).as_usize();
-            scratch.looks += 1;
-            if scratch.found[id] {
-                continue;
-            }
-            let Key { length, whole_word } = self.keys[id];
-            if !whole_word || (may_end && borders.may_start(end - length as usize)) {
-                scratch.found[id] = true;
-                hits.push(id as u32);
-            } else {
-                after = Settled::Substrings;
-            }
-        }
-        if settled != after {
-            scratch.settled[longest] = after;
-            scratch.touched.push(longest as u32);
+impl Engine {
+    fn new(texts: &[&str]) -> Option<Self> {
+        let trie =
+            noncontiguous::Builder::new().match_kind(MatchKind::Standard).build(texts).ok()?;
+        if dfa_bytes(texts) <= DFA_BYTES_MAX {
+            dfa::Builder::new().build_from_noncontiguous(&trie).ok().map(Self::Dfa)
+        } else {
+            contiguous::Builder::new().build_from_noncontiguous(&trie).ok().map(Self::Nfa)
         }
     }
 }
 
 // The size of a DFA: states of the trie times the row that the distinct bytes of the keys need.
-fn dfa_bytes(texts: &[&[u8]]) -> usize {
-    let mut sorted = texts.to_vec();
+fn dfa_bytes(texts: &[&str]) -> usize {
+    let mut sorted: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     sorted.sort_unstable();
-    let shared = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let mut states = 2;
     let mut previous: &[u8] = &[];
     for text in sorted {
-        states += text.len() - shared(previous, text);
+        states += text.len() - previous.iter().zip(text).take_while(|(a, b)| a == b).count();
         previous = text;
     }
     let mut used = [false; 256];
-    texts.iter().flat_map(|text| text.iter()).for_each(|&byte| used[byte as usize] = true);
+    texts.iter().flat_map(|text| text.bytes()).for_each(|byte| used[byte as usize] = true);
+    // Bytes that no key holds fall into classes between those that some do.
     let classes = used.iter().filter(|&&used| used).count() * 2 + 1;
     states * classes.min(256).next_power_of_two() * size_of::<u32>()
+}
+
+// === impl Run ===
+
+impl Run<'_, '_> {
+    fn over<M: Machine>(&mut self, machine: &M, text: &str) {
+        // Built to run unanchored; a refusal would leave nothing to find.
+        let Ok(mut state) = machine.start_state(Anchored::No) else { return };
+        for (at, &byte) in text.as_bytes().iter().enumerate() {
+            state = machine.next_state(Anchored::No, state, byte);
+            if machine.is_special(state) && machine.is_match(state) {
+                self.settle(machine, state, at + 1);
+            }
+        }
+    }
+
+    // Looks at the patterns that end here, the longest first. Each is a suffix of the one before,
+    // so what was settled for one of them holds for all that follow it.
+    #[inline]
+    fn settle<M: Machine>(&mut self, machine: &M, state: StateID, end: usize) {
+        let longest = machine.match_pattern(state, 0).as_usize();
+        let marks = self.scratch.marks[longest];
+        // The right border is the same for all of them, and rules all whole words out at once.
+        if marks.chain_found
+            && (marks.chain_found_as_words && marks.found_as_word || !self.borders.may_end(end))
+        {
+            return;
+        }
+        let may_end = self.borders.may_end(end);
+        for index in 0..machine.match_len(state) {
+            let place = machine.match_pattern(state, index).as_usize();
+            self.scratch.looks += 1;
+            let before = self.scratch.marks[place];
+            self.look(place, end, may_end);
+            if if may_end { before.chain_found_as_words } else { before.chain_found } {
+                break;
+            }
+        }
+    }
+
+    fn look(&mut self, place: usize, end: usize, may_end: bool) {
+        let pattern = &self.patterns[place];
+        let marks = &mut self.scratch.marks[place];
+        if *marks == Marks::default() {
+            self.scratch.touched.push(place as u32);
+            marks.found_as_word = pattern.as_word.is_empty();
+        }
+        if !marks.found {
+            marks.found = true;
+            self.hits.extend_from_slice(&pattern.anywhere);
+        }
+        marks.chain_found = true;
+        if !may_end {
+            return;
+        }
+        // Of a shorter pattern the left neighbour is a character of the longer one: its answer stays
+        // the same wherever that occurs. Only the longest has to be asked again at its next hit.
+        marks.chain_found_as_words |= self.borders.kind() == WordBoundary::Ascii;
+        if !marks.found_as_word && self.borders.may_start(end - pattern.length) {
+            marks.found_as_word = true;
+            self.hits.extend_from_slice(&pattern.as_word);
+        }
+    }
 }
 
 // === impl Scratch ===
 
 impl Scratch {
-    fn prepare(&mut self, keys: usize) {
-        if self.found.len() < keys {
-            self.found.resize(keys, false);
-            self.settled.resize(keys, Settled::Nothing);
-        }
-    }
-
-    fn clean(&mut self, hits: &[u32]) {
-        for &id in hits {
-            self.found[id as usize] = false;
-        }
-        for id in self.touched.drain(..) {
-            self.settled[id as usize] = Settled::Nothing;
-        }
+    /// Patterns looked at by all scans so far: the cost beyond reading the text.
+    pub fn looks(&self) -> u64 {
+        self.looks
     }
 }

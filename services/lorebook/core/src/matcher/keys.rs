@@ -125,7 +125,7 @@ impl KeyTable {
     pub fn close(&mut self) {
         self.seen = HashMap::new();
         if self.patterns.len() >= PATTERN_SET_MIN {
-            self.pattern_set = PatternSet::new(&self.patterns);
+            self.pattern_set = Some(PatternSet::new(&self.patterns));
         }
     }
 

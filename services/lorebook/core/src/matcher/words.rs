@@ -31,6 +31,10 @@ impl<'t> Borders<'t> {
         Self { text, kind, unicode: OnceCell::new() }
     }
 
+    pub fn kind(&self) -> WordBoundary {
+        self.kind
+    }
+
     /// Whether a word may end at this offset.
     #[inline]
     pub fn may_end(&self, at: usize) -> bool {

@@ -78,13 +78,8 @@ impl Backtracker {
         }
     }
 
-    /// Whether the pattern matches at byte `from` of the text or later.
-    pub fn is_match(
-        &self,
-        text: &str,
-        from: usize,
-        steps: &mut Steps,
-    ) -> Result<bool, StepsExhausted> {
+    /// Whether the pattern matches anywhere in the text.
+    pub fn is_match(&self, text: &str, steps: &mut Steps) -> Result<bool, StepsExhausted> {
         let mut run = Run {
             program: &self.program,
             by_code_point: self.by_code_point,
@@ -95,9 +90,9 @@ impl Backtracker {
             stack: Vec::new(),
         };
         if self.sticky {
-            return Ok(from == 0 && run.matches(0, 0)?.is_some());
+            return Ok(run.matches(0, 0)?.is_some());
         }
-        let starts = text[from..].char_indices().map(|(at, c)| (from + at, Some(c)));
+        let starts = text.char_indices().map(|(at, c)| (at, Some(c)));
         for (at, next) in starts.chain([(text.len(), None)]) {
             if self.program.may_start_with(next) && run.matches(0, at)?.is_some() {
                 return Ok(true);

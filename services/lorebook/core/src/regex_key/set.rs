@@ -1,14 +1,15 @@
 //! Many patterns looked for in one pass over a text.
 
-use regex::bytes::{RegexSet, RegexSetBuilder};
-
-use super::{Haystack, LINEAR_BYTES_PER_STEP, Pattern, Steps, StepsExhausted};
+use super::{
+    Haystack, Pattern, Steps, StepsExhausted,
+    lazy::{Bounds, LazyDfa, Run},
+};
 
 /// The translations of many patterns, compiled together.
 #[derive(Debug)]
 pub struct PatternSet {
-    /// Patterns over UTF-16 units, then patterns over code points.
-    halves: [Half; 2],
+    /// Patterns over UTF-16 units, and patterns over code points.
+    halves: [Option<Half>; 2],
 }
 
 /// What one pass says of a pattern.
@@ -23,26 +24,23 @@ pub enum Verdict {
 
 #[derive(Debug)]
 struct Half {
-    set: RegexSet,
-    /// The pattern of each member of the set.
+    by_code_point: bool,
+    dfa: LazyDfa,
+    /// The pattern of each member of the automaton.
     patterns: Vec<u32>,
 }
 
-/// Bytes of a compiled set; a larger one is not made, and each pattern is asked by itself.
-const SET_BYTES_MAX: usize = 32 << 20;
-
-/// Bytes of the automaton that a set builds as it runs.
-const SET_CACHE_BYTES_MAX: usize = 8 << 20;
+/// A set that is larger is not made, and each pattern is asked by itself.
+const BOUNDS: Bounds = Bounds { compiled_bytes: 16 << 20, cache_bytes: 8 << 20, caches_kept: 2 };
 
 // === impl PatternSet ===
 
 impl PatternSet {
-    pub fn new(patterns: &[Pattern]) -> Option<Self> {
-        let half = |by_code_point| Half::new(patterns, by_code_point);
-        Some(Self { halves: [half(false)?, half(true)?] })
+    pub fn new(patterns: &[Pattern]) -> Self {
+        Self { halves: [false, true].map(|by_code_point| Half::new(patterns, by_code_point)) }
     }
 
-    /// One verdict per pattern.
+    /// One verdict per pattern of the list that the set was made from.
     pub fn run(
         &self,
         patterns: &[Pattern],
@@ -50,23 +48,14 @@ impl PatternSet {
         steps: &mut Steps,
     ) -> Result<Vec<Verdict>, StepsExhausted> {
         let mut verdicts = vec![Verdict::Unknown; patterns.len()];
-        for (by_code_point, half) in [false, true].into_iter().zip(&self.halves) {
-            if half.patterns.is_empty() {
+        for half in self.halves.iter().flatten() {
+            let Run::Found(found) = half.dfa.run(text.seen(half.by_code_point), steps)? else {
                 continue;
-            }
-            let seen = text.seen(by_code_point);
-            steps.spend(1 + (seen.len() / LINEAR_BYTES_PER_STEP) as u64)?;
-            let matches = half.set.matches(seen.as_bytes());
-            for (member, &id) in half.patterns.iter().enumerate() {
-                let pattern = &patterns[id as usize];
-                if !pattern.is_filtered_on(text) {
-                    continue;
-                }
-                verdicts[id as usize] = match matches.matched(member) {
-                    false => Verdict::Misses,
-                    true if pattern.is_linear_on(text) => Verdict::Matches,
-                    true => Verdict::Unknown,
-                };
+            };
+            let mut found = found.into_iter().peekable();
+            for (member, &id) in (0u32..).zip(&half.patterns) {
+                let matches = found.next_if_eq(&member).is_some();
+                verdicts[id as usize] = patterns[id as usize].verdict(matches, text);
             }
         }
         Ok(verdicts)
@@ -77,17 +66,14 @@ impl PatternSet {
 
 impl Half {
     fn new(patterns: &[Pattern], by_code_point: bool) -> Option<Self> {
-        let members: Vec<(u32, &str)> = patterns
-            .iter()
-            .enumerate()
+        let (ids, translated): (Vec<u32>, Vec<&str>) = (0u32..)
+            .zip(patterns)
             .filter(|(_, pattern)| pattern.by_code_point() == by_code_point && pattern.is_small())
-            .filter_map(|(id, pattern)| Some((id as u32, pattern.linear()?.pattern.as_str())))
-            .collect();
-        let set = RegexSetBuilder::new(members.iter().map(|(_, pattern)| pattern))
-            .size_limit(SET_BYTES_MAX)
-            .dfa_size_limit(SET_CACHE_BYTES_MAX)
-            .build()
-            .ok()?;
-        Some(Self { set, patterns: members.into_iter().map(|(id, _)| id).collect() })
+            .filter_map(|(id, pattern)| Some((id, pattern.linear()?.pattern.as_str())))
+            .unzip();
+        if ids.is_empty() {
+            return None;
+        }
+        Some(Self { by_code_point, dfa: LazyDfa::new(&translated, BOUNDS)?, patterns: ids })
     }
 }
