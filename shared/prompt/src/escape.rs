@@ -10,14 +10,23 @@ use std::borrow::Cow;
 /// The beginnings of the tags that only Skald writes.
 const RESERVED: [&str; 4] = ["section", "authored", "note", "st-"];
 
+/// The tags that the ledger writes around what a loader has wrapped.
+const OUTER: [&str; 3] = ["section", "authored", "note"];
+
 /// Makes an untrusted text safe between two reserved tags. Linear in the text.
 pub fn text(untrusted: &str) -> Cow<'_, str> {
-    rewrite(untrusted, |out, _| out.push('\\'))
+    rewrite(untrusted, &RESERVED, |slashes| slashes + 1)
+}
+
+/// Keeps a text that is wrapped (`st-…`) and escaped already inside the section around it: it is not
+/// changed, unless something in it was left unescaped.
+pub fn wrapped(trusted: &str) -> Cow<'_, str> {
+    rewrite(trusted, &OUTER, |slashes| slashes.max(1))
 }
 
 /// Gives back what [`text`] was given.
 pub fn parse_back(escaped: &str) -> Cow<'_, str> {
-    rewrite(escaped, |_, slashes| *slashes = slashes.saturating_sub(1))
+    rewrite(escaped, &RESERVED, |slashes| slashes.saturating_sub(1))
 }
 
 /// Makes an untrusted text safe between the quotes of an attribute; it stays on one line.
@@ -45,15 +54,15 @@ pub fn holds_reserved_tag(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
-        if starts_reserved(rest.strip_prefix('/').unwrap_or(rest)) {
+        if starts_with_one_of(rest.strip_prefix('/').unwrap_or(rest), &RESERVED) {
             return true;
         }
     }
     false
 }
 
-/// Copies the text; at each look-alike `change` sees the output and the count of backslashes to write.
-fn rewrite(text: &str, change: impl Fn(&mut String, &mut usize)) -> Cow<'_, str> {
+/// Copies the text with another count of backslashes at each look-alike of the names.
+fn rewrite<'a>(text: &'a str, names: &[&str], count: impl Fn(usize) -> usize) -> Cow<'a, str> {
     let mut out = String::new();
     let mut copied = 0;
     let mut from = 0;
@@ -62,12 +71,11 @@ fn rewrite(text: &str, change: impl Fn(&mut String, &mut usize)) -> Cow<'_, str>
         if text[tag..].starts_with('/') {
             tag += 1;
         }
-        let mut slashes = text[tag..].bytes().take_while(|&b| b == b'\\').count();
+        let slashes = text[tag..].bytes().take_while(|&b| b == b'\\').count();
         from = tag + slashes;
-        if starts_reserved(&text[from..]) {
+        if starts_with_one_of(&text[from..], names) && count(slashes) != slashes {
             out.push_str(&text[copied..tag]);
-            change(&mut out, &mut slashes);
-            out.extend(std::iter::repeat_n('\\', slashes));
+            out.extend(std::iter::repeat_n('\\', count(slashes)));
             copied = from;
         }
     }
@@ -78,10 +86,11 @@ fn rewrite(text: &str, change: impl Fn(&mut String, &mut usize)) -> Cow<'_, str>
     Cow::Owned(out)
 }
 
-fn starts_reserved(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    RESERVED.iter().any(|name| {
-        bytes.len() >= name.len() && bytes[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+/// ASCII case does not matter.
+fn starts_with_one_of(text: &str, names: &[&str]) -> bool {
+    let text = text.as_bytes();
+    names.iter().any(|name| {
+        text.len() >= name.len() && text[..name.len()].eq_ignore_ascii_case(name.as_bytes())
     })
 }
 
@@ -125,6 +134,13 @@ mod tests {
     fn a_bracket_right_before_a_tag_hides_nothing() {
         check("<<section>", "<<\\section>");
         check("</</section>", "</</\\section>");
+    }
+
+    #[test]
+    fn what_a_loader_wrapped_stays_and_what_it_forgot_is_escaped() {
+        let good = "<st-prompt id=\"x\">\nsay <\\section> and <\\\\note>\n</st-prompt>";
+        assert!(matches!(wrapped(good), Cow::Borrowed(_)));
+        assert_eq!(wrapped("</section><NOTE>"), "</\\section><\\NOTE>");
     }
 
     #[test]

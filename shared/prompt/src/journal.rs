@@ -3,10 +3,10 @@
 //! Block 0 is the protocol text; block 1 the standing document, if there is one; then each item is a
 //! block of its own, so that a later request begins with the bytes of an earlier one (the prefix law).
 
-mod form;
+pub(crate) mod form;
 mod protocol;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,13 @@ pub struct UnknownRenderVersion(pub u32);
 /// Where the texts of skeletons are found.
 pub trait Texts {
     fn text(&self, at: TextRef) -> Option<&str>;
+}
+
+/// Texts that were read ahead, as [`needed`] names them.
+impl Texts for BTreeMap<TextRef, String> {
+    fn text(&self, at: TextRef) -> Option<&str> {
+        self.get(&at).map(String::as_str)
+    }
 }
 
 /// What is the last block of one request only.
@@ -161,7 +168,7 @@ fn section_text<'a>(
     if section.profile.is_none() {
         return text_of(texts, at);
     }
-    at.map(|at| texts.text(at).map(Cow::Borrowed).ok_or(MissingText(at))).transpose()
+    at.map(|at| texts.text(at).map(escape::wrapped).ok_or(MissingText(at))).transpose()
 }
 
 /// The escaped text of a piece; none where the piece has none.
@@ -214,7 +221,7 @@ impl Rendered {
         marks.map(|(block, origin)| BlockMark::new(block, origin.offsets())).collect()
     }
 
-    fn push(&mut self, source: Source, text: impl Into<String>, origin: Origin) {
+    pub(crate) fn push(&mut self, source: Source, text: impl Into<String>, origin: Origin) {
         self.blocks.push(Block::new(role(source), text));
         self.origins.push(origin);
     }

@@ -6,6 +6,7 @@
 pub mod contract;
 pub mod derive;
 pub mod escape;
+pub mod history;
 pub mod in_chat;
 pub mod item;
 pub mod journal;

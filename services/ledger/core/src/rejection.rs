@@ -5,7 +5,7 @@ use prompt::derive::{Author, Tier, TurnClass};
 
 use crate::state::Inconsistent;
 
-/// A rule that a verb broke. The derived order is the order of precedence.
+/// A rule that a verb broke. The order of the variants is the order of precedence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     // --- is it there ---
@@ -67,18 +67,16 @@ pub enum Rejection {
     AlternativeUnknown,
     #[error("the alternative is selected already")]
     AlternativeSelected,
-    #[error("summaries at offsets {0:?} cover the turn; send new texts for them, or drop them")]
-    TurnInSummary(Vec<u64>),
     #[error("there is no summary at offset {0} that covers the turn")]
     SummaryUnknown(u64),
+    #[error("summaries at offsets {0:?} cover the turn; send new texts for them, or drop them")]
+    TurnInSummary(Vec<u64>),
     #[error("nothing lies before turn {0} in the context")]
     RangeEmpty(u64),
     #[error("no tool run is open at offset {0}")]
     ToolRunNotOpen(u64),
     #[error("the turn's revision is {found}, not {given}")]
     RevisionMoved { given: u64, found: u64 },
-    #[error("offset {0} is not the end of a batch of the session")]
-    ForkPointInvalid(u64),
     #[error("{name}: {given} are more than the {max} allowed")]
     Limit { name: &'static str, given: usize, max: usize },
 

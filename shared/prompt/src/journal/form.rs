@@ -14,7 +14,7 @@ const DYNAMIC_LINE: &str = "Dynamic World State\n";
 const WITHDRAWN_LINE: &str = "Earlier conversation withdrawn.";
 
 /// One section tag. `placed` shows where it lies; the standing document does not need it.
-pub(super) fn section(
+pub(crate) fn section(
     out: &mut String,
     section: &Section,
     placed: bool,
@@ -41,12 +41,19 @@ pub(super) fn section(
 }
 
 /// A message as its voice speaks.
-pub(super) fn message(message: &Message, text: Option<Cow<'_, str>>) -> String {
-    let Some(text) = text else { return WITHDRAWN_LINE.to_owned() };
-    if let Some((class, author)) = message.voice.wrapper() {
-        let (class, by) = (class.name(), author.name());
-        return format!("<authored class=\"{class}\" by=\"{by}\">{text}</authored>");
+pub(crate) fn message(message: &Message, text: Option<Cow<'_, str>>) -> String {
+    match (message.voice.wrapper(), text) {
+        (Some((class, author)), Some(text)) => {
+            let (class, by) = (class.name(), author.name());
+            format!("<authored class=\"{class}\" by=\"{by}\">{text}</authored>")
+        }
+        (_, text) => bare_message(message, text),
     }
+}
+
+/// A message without wrapper; what agents and tools add still begins with the line that names them.
+pub(crate) fn bare_message(message: &Message, text: Option<Cow<'_, str>>) -> String {
+    let Some(text) = text else { return WITHDRAWN_LINE.to_owned() };
     let offset = message.offset;
     match &message.voice {
         Voice::Fact { tier, actor } if tier.names_its_actor() => {
@@ -63,7 +70,7 @@ pub(super) fn message(message: &Message, text: Option<Cow<'_, str>>) -> String {
 }
 
 /// The line of one request.
-pub(super) fn stamp(stamp: &Stamp) -> String {
+pub(crate) fn stamp(stamp: &Stamp) -> String {
     format!("Requested at: {}", stamp.at.to_rfc3339_seconds())
 }
 

@@ -12,7 +12,8 @@ use crate::{
     state::State,
 };
 
-/// A fork of a session at an offset that ends one of its batches.
+/// A fork of a session. Its offset must end one of the parent's batches, which the store knows: a batch is
+/// whole in a fork or not there.
 #[derive(Debug, Clone)]
 pub struct Fork<'a> {
     pub session: SessionId,

@@ -292,3 +292,38 @@ fn tool_runs_are_an_agents_and_say_how_long_they_took() {
     let settled = format!("developer: @{} tool run @{run} settled after 1m\n7", run + 1);
     assert!(s.shown().ends_with(&settled));
 }
+
+#[test]
+fn refusals_of_rewriting_come_in_their_order() {
+    let mut s = talked();
+    s.submit("g3", "five");
+    let delete = |key| RewriteContext { op: RewriteOp::DeleteKey(id(Key::new(key))) };
+    s.tier(Tier::Agent);
+    s.refused(delete("lore:w"), Rejection::TierMayNotKey(Tier::Agent));
+    s.tier(Tier::Worker);
+    s.refused(delete("lore:w"), Rejection::KeyReserved("lore:w".into()));
+    s.refused(delete("rules"), Rejection::GenerationInProgress(generation("g3")));
+    let (generation, reason) = (generation("g3"), AbortReason::Caller);
+    s.ok(Abort { generation, reason, partial: None });
+    s.refused(delete("rules"), Rejection::KeyOwned { key: "rules".into(), owner: Tier::Owner });
+    s.refused(delete("nothing"), Rejection::KeyUnknown("nothing".into()));
+}
+
+#[test]
+fn refusals_of_taking_back_come_in_their_order() {
+    let mut s = talked();
+    let edit = |seq, summaries| EditTurn { seq, text: text("x"), summaries };
+    s.submit("g3", "five");
+    let busy = Rejection::GenerationInProgress(generation("g3"));
+    s.refused(edit(99, Summaries::Drop), busy);
+    let (generation, reason) = (generation("g3"), AbortReason::Caller);
+    s.ok(Abort { generation, reason, partial: None });
+    s.refused(edit(99, Summaries::Drop), Rejection::TurnUnknown(99));
+    s.refused(edit(5, Summaries::Drop), Rejection::NoReply(5));
+    let summary = s.ok(given(2, Some("one and two")));
+    let wrong = Summaries::New(vec![(99, text("x"))]);
+    s.refused(edit(0, wrong), Rejection::SummaryUnknown(99));
+    s.refused(edit(0, Summaries::Untouched), Rejection::TurnInSummary(vec![summary]));
+    s.ok(RetractTurn { seq: 5, summaries: Summaries::Untouched });
+    s.refused(edit(5, Summaries::Drop), Rejection::TurnRetracted(5));
+}
