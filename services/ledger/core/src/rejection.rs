@@ -77,6 +77,9 @@ pub enum Rejection {
     ToolRunNotOpen(u64),
     #[error("the turn's revision is {found}, not {given}")]
     RevisionMoved { given: u64, found: u64 },
+    /// The store knows where batches end, so it is the store's caller that answers this one.
+    #[error("offset {0} is not the end of a batch of the session")]
+    ForkPointInvalid(u64),
     #[error("{name}: {given} are more than the {max} allowed")]
     Limit { name: &'static str, given: usize, max: usize },
 
