@@ -6,6 +6,8 @@ mod archives;
 mod cards;
 #[path = "formats/corpus.rs"]
 mod corpus;
+#[path = "formats/laws.rs"]
+mod laws;
 #[path = "formats/personas.rs"]
 mod personas;
 #[path = "formats/pictures.rs"]
