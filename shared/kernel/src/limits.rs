@@ -97,6 +97,8 @@ pub const RP_POLICY_BYTES_MAX: usize = 16 * KIB;
 pub const PROFILE_BYTES_DEFAULT: usize = 512 * KIB;
 /// A compiled profile at the most.
 pub const PROFILE_BYTES_MAX: usize = 2 * MIB;
+/// Diagnostics that one answer lists; what goes beyond is counted.
+pub const DIAGNOSTICS_MAX: usize = 1_000;
 
 // --- macros ---
 

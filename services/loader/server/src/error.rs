@@ -1,5 +1,6 @@
 //! Why a use case did not do what it was asked.
 
+use kernel::limits::MESSAGE_BYTES_MAX;
 use loader_core::{compile::CompileError, format::FormatError};
 use tonic::Status;
 
@@ -18,6 +19,9 @@ pub enum Error {
     NotFound { kind: &'static str, id: String },
     #[error(transparent)]
     Compile(#[from] CompileError),
+    /// Chat and card are more than one message to the lorebook holds.
+    #[error("the texts to scan have {bytes} bytes, at most {MESSAGE_BYTES_MAX} are allowed")]
+    ScanTooLarge { bytes: usize },
     /// The lorebook refused or is away; its status is the answer.
     #[error("the lorebook answered: {0}")]
     Peer(#[source] Box<Status>),

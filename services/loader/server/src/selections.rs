@@ -47,16 +47,21 @@ impl Loader {
         Ok(set.await?)
     }
 
+    /// A session that has a selection keeps it, whatever has become of its parts.
     pub async fn init_selection(
         &self,
         caller: &Caller,
         session: &SessionId,
         origin: Origin,
     ) -> Result<Selection, Error> {
+        let owner = &caller.principal.owner;
+        if let Some(stored) = self.store.selection(owner, session).await? {
+            return Ok(stored.selection);
+        }
         if let Origin::Given(selection) = &origin {
             self.check_worlds(caller, selection.worlds.as_slice()).await?;
         }
-        Ok(self.store.init_selection(&caller.principal.owner, session, &origin).await?)
+        Ok(self.store.init_selection(owner, session, &origin).await?)
     }
 
     /// Whether the write that follows is a replay, which checks nothing again.

@@ -1,7 +1,7 @@
 //! Errors become statuses, in one place.
 
-use host::status::{Refusal, aborted, data_loss, internal, not_found, store};
-use kernel::SessionId;
+use host::status::{Refusal, aborted, data_loss, internal, limit_exceeded, not_found, store};
+use kernel::{SessionId, limits::MESSAGE_BYTES_MAX};
 use loader_core::{
     compile::CompileError,
     format::{FormatError, LimitExceeded, Unusable},
@@ -29,6 +29,9 @@ pub fn status(error: Error) -> Status {
             let refusal = Refusal::new(Reason::TavernProfileTooLarge, message);
             let refusal = refusal.fact("actual_bytes", bytes.to_string());
             refusal.fact("max_bytes", max.to_string()).into()
+        }
+        Error::ScanTooLarge { bytes } => {
+            limit_exceeded("texts to scan", bytes as u64, MESSAGE_BYTES_MAX as u64)
         }
         Error::Peer(status) => *status,
         Error::PeerAnswer(_) | Error::Task(_) => internal(&error),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use host::caller::Caller;
-use kernel::{Digest, EntryId, WorldId};
+use kernel::{Digest, EntryId, WorldId, limits::MESSAGE_BYTES_MAX};
 use loader_core::{
     Character,
     compile::{
@@ -12,6 +12,7 @@ use loader_core::{
     selection::{BindingSource, EffectiveWorld, Selection},
 };
 use prompt::{ProfileMode, Role};
+use prost::Message as _;
 use wire::{
     common::v1 as common,
     lorebook::v1::{EntryPosition, Layer},
@@ -72,6 +73,10 @@ pub async fn activate(
         let summary =
             mesh::ActivationSummary { timed_state_json, variables_json, ..Default::default() };
         return Ok(Activated { entries, summary });
+    }
+    let bytes = request.encoded_len();
+    if bytes > MESSAGE_BYTES_MAX {
+        return Err(Error::ScanTooLarge { bytes });
     }
     let mut lorebook = LoreServiceClient::new(loader.lorebook.acting_for(caller));
     let mut answer = lorebook.activate(request).await.map_err(Error::peer)?.into_inner();

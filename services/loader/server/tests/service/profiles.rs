@@ -155,3 +155,43 @@ async fn the_mesh_does_not_exist_for_others() {
     let answer = stranger.compile(as_user("ada", generation("s", "g"))).await.map(|_| ());
     assert_eq!(answer.expect_err("hidden").code(), tonic::Code::Unimplemented);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sessions_under_load_never_see_each_others_texts() {
+    let house = std::sync::Arc::new(House::new().await);
+    for number in 0..6 {
+        let secret = format!("SECRET-{number}-");
+        let preset = PRESET.replace("You write fiction.", &secret);
+        let name = format!("{number}.json");
+        let preset = house.import_preset("ada", header("", &name), preset.as_bytes()).await;
+        let preset_id = preset.expect("imported").preset.expect("a preset").preset_id;
+        let selection = pb::Selection { preset_id, ..Default::default() };
+        house.session(&format!("s{number}"), selection).await;
+    }
+    let compiles = (0..120).map(|round| {
+        let (house, number) = (house.clone(), round % 6);
+        tokio::spawn(async move {
+            let request = generation(&format!("s{number}"), &format!("g{round}"));
+            let (segments, _) = house.compile(request).await.expect("compiled");
+            let texts: String = segments.into_iter().map(|segment| segment.text).collect();
+            assert!(texts.contains(&format!("SECRET-{number}-")), "{texts}");
+            assert_eq!(texts.matches("SECRET-").count(), 1, "{texts}");
+        })
+    });
+    for compile in compiles.collect::<Vec<_>>() {
+        compile.await.expect("no foreign text");
+    }
+}
+
+#[tokio::test]
+async fn a_session_keeps_its_first_selection_when_its_world_is_gone() {
+    let house = furnished().await;
+    house.lorebook.worlds.lock().expect("not poisoned").clear();
+    let again = mesh::InitSelectionRequest {
+        session_id: "s".to_owned(),
+        selection: Some(pb::Selection { world_ids: vec!["w1".to_owned()], ..Default::default() }),
+        parent_session_id: String::new(),
+    };
+    let kept = house.compiler().init_selection(again).await.expect("kept").into_inner();
+    assert!(!kept.selection.expect("a selection").preset_id.is_empty());
+}

@@ -1,5 +1,6 @@
 //! A compiled profile becomes the stream that the ledger reads, or a preview without its texts.
 
+use kernel::limits::DIAGNOSTICS_MAX;
 use loader_core::{
     compile::Profile,
     diagnostic::{Diagnostic, Severity},
@@ -127,8 +128,20 @@ fn kind(kind: SegmentKind) -> &'static str {
     }
 }
 
+/// The profile's own, then the lorebook's; what goes beyond the limit is counted.
 fn diagnostics(own: Vec<Diagnostic>, lorebook: Vec<common::Diagnostic>) -> Vec<common::Diagnostic> {
-    own.into_iter().map(diagnostic).chain(lorebook).collect()
+    let omitted = (own.len() + lorebook.len()).saturating_sub(DIAGNOSTICS_MAX);
+    let all = own.into_iter().map(diagnostic).chain(lorebook);
+    let mut listed: Vec<_> = all.take(DIAGNOSTICS_MAX).collect();
+    if omitted > 0 {
+        listed.push(common::Diagnostic {
+            code: "DIAGNOSTICS_OMITTED".to_owned(),
+            severity: common::Severity::Warning.into(),
+            message: format!("{omitted} more diagnostics are not listed"),
+            ..Default::default()
+        });
+    }
+    listed
 }
 
 fn diagnostic(diagnostic: Diagnostic) -> common::Diagnostic {

@@ -1,18 +1,11 @@
 //! Files in, typed models and honest reports out: one module per kind of file, and the corpus.
 
-#[path = "formats/archives.rs"]
 mod archives;
-#[path = "formats/cards.rs"]
 mod cards;
-#[path = "formats/corpus.rs"]
 mod corpus;
-#[path = "formats/laws.rs"]
 mod laws;
-#[path = "formats/personas.rs"]
 mod personas;
-#[path = "formats/pictures.rs"]
 mod pictures;
-#[path = "formats/presets.rs"]
 mod presets;
 
 use loader_core::format::Report;
