@@ -16,6 +16,12 @@ pub fn effective<'a>(rows: impl IntoIterator<Item = &'a Entry> + Clone) -> Vec<&
         .collect()
 }
 
+/// The same for rows that are given away.
+pub fn into_effective(rows: Vec<Entry>) -> Vec<Entry> {
+    let kept: HashSet<EntryId> = effective(&rows).into_iter().map(|row| row.id.clone()).collect();
+    rows.into_iter().filter(|row| kept.contains(&row.id)).collect()
+}
+
 /// The ids that live overlays name; only authored rows are ever hidden by one.
 pub fn hidden<'a>(rows: impl IntoIterator<Item = &'a Entry>) -> HashSet<&'a EntryId> {
     rows.into_iter().filter_map(Entry::hides).collect()

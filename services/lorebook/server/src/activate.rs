@@ -12,6 +12,7 @@ use lorebook_core::{
         Tools, activate,
     },
     matcher::HitCache,
+    projection::into_effective,
 };
 use macros::{Card, ChatLine, Environment, Variables};
 use uuid::Uuid;
@@ -152,7 +153,7 @@ impl Lorebook {
         };
         // It may have moved since it was listed; what was read is kept under its own key.
         let key = Key::of(owner, &listed);
-        let compile = move || Arc::new(CompiledWorld::new(listed.world, entries));
+        let compile = move || Arc::new(CompiledWorld::new(listed.world, into_effective(entries)));
         let world = tokio::task::spawn_blocking(compile).await?;
         self.compiled.worlds.insert(key, world.clone());
         Ok(Some(world))

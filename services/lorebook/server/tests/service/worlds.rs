@@ -1,0 +1,99 @@
+//! Reading and editing worlds.
+
+use prost_types::FieldMask;
+use tonic::Code;
+use wire::{
+    common::v1::{Reason, UploadHeader},
+    lorebook::v1::{ListWorldsRequest, UpdateWorldRequest, World, WorldView},
+    mesh::v1::BatchGetWorldsRequest,
+};
+
+use crate::support::{by, refused, start};
+
+fn update(world: &World, paths: &[&str]) -> UpdateWorldRequest {
+    let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+    UpdateWorldRequest {
+        world: Some(world.clone()),
+        update_mask: Some(FieldMask { paths }),
+        request_id: String::new(),
+    }
+}
+
+#[tokio::test]
+async fn another_owners_world_is_as_absent_as_one_that_never_was() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let foreign = skald.read("bob", &world.world_id, WorldView::Authored).await;
+    let foreign = refused(foreign, Code::NotFound, Reason::NotFound);
+    let absent = skald.read("bob", "never-was", WorldView::Authored).await;
+    let absent = refused(absent, Code::NotFound, Reason::NotFound);
+    let plain = foreign.message().replace(&world.world_id, "never-was");
+    assert_eq!(plain, absent.message());
+    let edit = skald.worlds().update_world(by("bob", update(&world, &["name"]))).await;
+    refused(edit, Code::NotFound, Reason::NotFound);
+}
+
+#[tokio::test]
+async fn a_head_is_edited_by_mask_without_moving_the_revision() {
+    let skald = start().await;
+    let mut world = skald.imported().await;
+    world.name = "South".into();
+    world.enabled = false;
+    let answer = skald.worlds().update_world(by("ada", update(&world, &["name"]))).await;
+    let edited = answer.expect("edited").into_inner().world.expect("a world");
+    assert_eq!((edited.name.as_str(), edited.enabled, edited.content_revision), ("South", true, 1));
+    let stale = skald.worlds().update_world(by("ada", update(&world, &["enabled"]))).await;
+    let stale = refused(stale, Code::Aborted, Reason::EtagMismatch);
+    assert!(stale.message().contains(&edited.etag), "{stale:?}");
+    world.etag = edited.etag;
+    let answer = skald.worlds().update_world(by("ada", update(&world, &["enabled"]))).await;
+    assert!(!answer.expect("edited").into_inner().world.expect("a world").enabled);
+}
+
+#[tokio::test]
+async fn a_malformed_edit_is_refused_by_its_field() {
+    let skald = start().await;
+    let mut world = skald.imported().await;
+    let unknown = skald.worlds().update_world(by("ada", update(&world, &["etag"]))).await;
+    refused(unknown, Code::InvalidArgument, Reason::FieldInvalid);
+    world.name = "  ".into();
+    let empty = skald.worlds().update_world(by("ada", update(&world, &["name"]))).await;
+    refused(empty, Code::InvalidArgument, Reason::FieldInvalid);
+    world.name = "x".repeat(201);
+    let long = skald.worlds().update_world(by("ada", update(&world, &["name"]))).await;
+    refused(long, Code::ResourceExhausted, Reason::LimitExceeded);
+}
+
+#[tokio::test]
+async fn worlds_are_listed_in_pages() {
+    let skald = start().await;
+    for name in ["c", "a", "b"] {
+        let header = UploadHeader { file_name: name.into(), ..Default::default() };
+        skald.upload("ada", header, br#"{"entries":{}}"#).await.expect("imported");
+    }
+    let mut names = Vec::new();
+    let mut page_token = String::new();
+    for _ in 0..2 {
+        let request = ListWorldsRequest { page_size: 2, page_token };
+        let page = skald.worlds().list_worlds(by("ada", request)).await.expect("listed");
+        let page = page.into_inner();
+        names.extend(page.worlds.into_iter().map(|world| world.name));
+        page_token = page.next_page_token;
+    }
+    assert_eq!((names, page_token.as_str()), (vec!["a".into(), "b".into(), "c".to_owned()], ""));
+    let request = ListWorldsRequest { page_size: 2, page_token: "AAAA".into() };
+    let altered = skald.worlds().list_worlds(by("ada", request)).await;
+    refused(altered, Code::InvalidArgument, Reason::PageTokenInvalid);
+}
+
+#[tokio::test]
+async fn the_mesh_reads_many_worlds_and_only_the_mesh() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let request =
+        || BatchGetWorldsRequest { world_ids: vec!["gone".into(), world.world_id.clone()] };
+    let found = skald.lore("ada").batch_get_worlds(request()).await.expect("read").into_inner();
+    assert_eq!(found.worlds, std::slice::from_ref(&world));
+    let foreign = skald.lore("bob").batch_get_worlds(request()).await.expect("read").into_inner();
+    assert!(foreign.worlds.is_empty());
+}
