@@ -1,6 +1,6 @@
 //! Landing a compiled profile: its segments become keyed sections under rule 5.1 (20-ledger, section 6).
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use kernel::GenerationId;
 use prompt::{
@@ -46,8 +46,6 @@ impl Verb for Land {
     fn decide(self, draft: &mut Draft<'_>) -> Result<Landed, Rejection> {
         draft.existing()?;
         draft.held(&self.generation, self.fence)?;
-        let turns: HashMap<String, u64> =
-            draft.state.turns().map(|(seq, turn)| (turn.id.as_str().to_owned(), seq)).collect();
         let mut landed = Landed::default();
         let (dynamic, authored): (Vec<_>, Vec<_>) =
             self.segments.into_iter().partition(|segment| segment.dynamic);
@@ -61,8 +59,7 @@ impl Verb for Land {
                 landed.unchanged += 1;
                 continue;
             }
-            let quotes = segment.quotes.iter().filter_map(|id| turns.get(id).copied()).collect();
-            draft.land(segment, quotes)?;
+            draft.land(segment)?;
             landed.added += 1;
         }
         for key in self.withdrawn {
@@ -82,7 +79,8 @@ fn same(newest: &Section, segment: &Segment) -> bool {
 // === impl Draft ===
 
 impl Draft<'_> {
-    fn land(&mut self, segment: Segment, quotes: Vec<u64>) -> Result<(), Rejection> {
+    fn land(&mut self, segment: Segment) -> Result<(), Rejection> {
+        let quotes = segment.quotes.iter().filter_map(|id| self.turn_with(id)).collect();
         let placed = self.state.place(&segment.key, true);
         let profile = ProfileMark {
             kind: segment.kind,
@@ -100,6 +98,12 @@ impl Draft<'_> {
             quotes,
         };
         self.push_profile(Some(segment.text), keyed)
+    }
+
+    /// The turn that an activation message was made from; what is quoted is mostly recent.
+    fn turn_with(&self, id: &str) -> Option<u64> {
+        let mut turns = self.state.turns().rev();
+        turns.find(|(_, turn)| turn.id.as_str() == id).map(|(seq, _)| seq)
     }
 
     /// Withdraws a live key at its moment; one that no request has sent just goes.
