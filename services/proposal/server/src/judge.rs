@@ -173,8 +173,11 @@ impl Judge {
             let verdicts = match self.lore.verdicts(caller, &wanted).await {
                 Ok(verdicts) => verdicts,
                 Err(status) if is_open(&status) => return Err(status.into()),
-                // The world has moved on or is gone: the changeset will be shown as STALE.
-                Err(_) => continue,
+                // Gone or immutable by now: applying will say so, and cost nothing.
+                Err(status) => {
+                    tracing::warn!(world = %id, code = ?status.code(), "lorebook gave no verdicts");
+                    continue;
+                }
             };
             let mut problems = verdicts.into_iter().map(|verdict| verdict.problem);
             let mut at = 0;

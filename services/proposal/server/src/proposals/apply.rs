@@ -126,12 +126,14 @@ impl Proposals {
         if found.stage != Stage::Pending {
             return Err(Error::WrongStage(found.id.clone(), found.stage));
         }
+        let revisions = self.lore.revisions(call.caller, &[&found.world]).await?;
+        let revision = revisions.get(&found.world).copied();
+        if revision != Some(found.base_revision) {
+            return Err(self.expire(found, revision).await?);
+        }
         let change = found.next_change();
         let wanted = Wanted::of(found, change.clone(), &found.operations);
-        let verdicts = match self.lore.verdicts(call.caller, &wanted).await {
-            Ok(verdicts) => verdicts,
-            Err(status) => return Err(self.refused(call.caller, found, status).await?),
-        };
+        let verdicts = self.lore.verdicts(call.caller, &wanted).await?;
         let judged = found.operations.iter().zip(&verdicts);
         let (held, failed): (Vec<_>, Vec<_>) =
             judged.enumerate().partition(|(_, (_, verdict))| verdict.problem.is_empty());
@@ -201,23 +203,31 @@ impl Proposals {
     async fn refused(
         &self,
         caller: &Caller,
-        found: &Changeset,
+        begun: &Changeset,
         status: Status,
     ) -> Result<Error, Error> {
-        let now = self.clock.now();
-        let (next, told) = if is_stale(&status) || status.code() == Code::NotFound {
-            let revisions = self.lore.revisions(caller, &[&found.world]).await?;
-            let (reason, told) = moved(found, revisions.get(&found.world).copied());
-            (late(found, found.stale(reason, now))?, told)
-        } else if found.stage == Stage::Applying {
-            (late(found, found.released())?, status.into())
-        } else {
-            return Ok(status.into());
+        if is_stale(&status) || status.code() == Code::NotFound {
+            let revisions = self.lore.revisions(caller, &[&begun.world]).await?;
+            return self.expire(begun, revisions.get(&begun.world).copied()).await;
+        }
+        self.settle(late(begun, begun.released())?, status.into()).await
+    }
+
+    /// The world is at another revision, or gone: STALE.
+    async fn expire(&self, found: &Changeset, now: Option<u64>) -> Result<Error, Error> {
+        let (world, base) = (found.world.clone(), found.base_revision);
+        let (reason, told) = match now {
+            Some(revision) => (moved_on(base, revision), Error::StaleRevision { world, base, now }),
+            None => (WORLD_GONE.to_owned(), Error::WrongStage(found.id.clone(), Stage::Stale)),
         };
-        match self.store.replace(&next, None, now).await? {
+        self.settle(late(found, found.stale(reason, self.clock.now()))?, told).await
+    }
+
+    async fn settle(&self, next: Changeset, told: Error) -> Result<Error, Error> {
+        match self.store.replace(&next, None, self.clock.now()).await? {
             Replaced::Done => Ok(told),
             // Another decision was stored meanwhile; that one stands.
-            Replaced::Moved | Replaced::Answered => Err(Error::Contended(found.id.clone())),
+            Replaced::Moved | Replaced::Answered => Err(Error::Contended(next.id)),
         }
     }
 
@@ -229,14 +239,5 @@ impl Proposals {
     ) -> Result<Answered<(Shown, Option<Change>)>, Error> {
         let change = self.change_of(caller, &applied).await?;
         Ok(Answered { value: (self.show(caller, applied).await?, change), replayed })
-    }
-}
-
-/// Why a changeset is STALE, and what its caller is told of it.
-fn moved(found: &Changeset, now: Option<u64>) -> (String, Error) {
-    let (world, base) = (found.world.clone(), found.base_revision);
-    match now {
-        Some(revision) => (moved_on(base, revision), Error::StaleRevision { world, base, now }),
-        None => (WORLD_GONE.to_owned(), Error::WrongStage(found.id.clone(), Stage::Stale)),
     }
 }
