@@ -3,13 +3,14 @@
 //! A call goes `grpc.rs` → a use case (`worlds.rs`, `embedded.rs`, `history.rs`, `activate.rs`) →
 //! `store`, and back. Lorebook calls nobody.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use host::{
     database::{DatabaseError, Place},
     gate::Services,
+    shutdown::Shutdown,
 };
-use kernel::Clock;
+use kernel::{Clock, limits};
 
 use crate::{
     activate::Compiled,
@@ -47,6 +48,9 @@ struct Lorebook {
     compiled: Compiled,
 }
 
+/// How often old answers are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+
 /// Opens and migrates the database.
 pub async fn build(config: Config, clock: Arc<dyn Clock>) -> Result<Server, DatabaseError> {
     let store = match config.place {
@@ -56,6 +60,20 @@ pub async fn build(config: Config, clock: Arc<dyn Clock>) -> Result<Server, Data
     Ok(Server::over(Arc::new(store), clock))
 }
 
+async fn sweep(lorebook: Arc<Lorebook>, shutdown: Shutdown) {
+    let mut ticks = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = shutdown.stopping() => return,
+        }
+        let before = lorebook.clock.now().plus_ms(-limits::ANSWER_KEPT_MS);
+        if let Err(error) = lorebook.store.forget(before).await {
+            tracing::warn!(%error, "old answers could not be forgotten");
+        }
+    }
+}
+
 // === impl Server ===
 
 impl Server {
@@ -63,6 +81,11 @@ impl Server {
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let compiled = Compiled::new(clock.fresh());
         Self { lorebook: Arc::new(Lorebook { store, clock, compiled }) }
+    }
+
+    /// Forgets old answers now and then, until `shutdown` begins.
+    pub fn run(&self, shutdown: &Shutdown) {
+        shutdown.spawn(sweep(self.lorebook.clone(), shutdown.clone()));
     }
 
     /// Mounts everything that the lorebook serves; the gate hides the mesh part.

@@ -1,8 +1,11 @@
 //! What the lorebook keeps, as verbs of the domain: each is one transaction, and none leaks.
 
+mod decode;
 pub mod postgres;
 mod rows;
+mod sql;
 pub mod sqlite;
+mod statements;
 mod verbs;
 
 use std::collections::BTreeMap;
@@ -93,6 +96,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// An applied change with its rows.
     async fn change(&self, owner: &Owner, id: &ChangeId) -> Result<Option<Change>, StoreError>;
+
+    /// Forgets answers given before `before`; tells how many.
+    async fn forget(&self, before: Timestamp) -> Result<u64, StoreError>;
 
     /// Up to `most` applied changes of a world before position `before`, newest first, without rows.
     async fn changes(

@@ -10,8 +10,9 @@ use lorebook_core::{Entry, World, change::Record};
 use sqlx::{Transaction, migrate::Migrator};
 
 use super::{
-    Change, Listed, SqlStore, StoreError,
-    rows::{self, Backend, ChangeRow, Rows, Writer},
+    Change, Listed, SqlStore, StoreError, decode,
+    rows::{Backend, ChangeRow, Rows, Writer},
+    sql, statements,
 };
 
 /// The tables, their guards, and what came after.
@@ -50,4 +51,4 @@ impl Backend for Postgres {
     }
 }
 
-rows::rows!(PostgresRows, sqlx::Postgres, host::idempotency::postgres, "for update of w");
+sql::rows!(PostgresRows, sqlx::Postgres, host::idempotency::postgres, "for update of w");

@@ -10,8 +10,9 @@ use lorebook_core::{Entry, World, change::Record};
 use sqlx::{Transaction, migrate::Migrator};
 
 use super::{
-    Change, Listed, SqlStore, StoreError,
-    rows::{self, Backend, ChangeRow, Rows, Writer},
+    Change, Listed, SqlStore, StoreError, decode,
+    rows::{Backend, ChangeRow, Rows, Writer},
+    sql, statements,
 };
 
 /// The tables, their guards, and what came after.
@@ -47,4 +48,4 @@ impl Backend for Sqlite {
     }
 }
 
-rows::rows!(SqliteRows, sqlx::Sqlite, host::idempotency::sqlite, "");
+sql::rows!(SqliteRows, sqlx::Sqlite, host::idempotency::sqlite, "");

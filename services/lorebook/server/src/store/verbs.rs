@@ -343,6 +343,13 @@ impl Store for SqlStore {
         retried!(self.try_reset(owner, world, reset, attempt, now))
     }
 
+    async fn forget(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut rows = self.0.writing().await?;
+        let forgotten = rows.forget(before).await?;
+        rows.commit().await?;
+        Ok(forgotten)
+    }
+
     async fn change(&self, owner: &Owner, id: &ChangeId) -> Result<Option<Change>, StoreError> {
         Ok(applied(self.0.reading().await?.change(owner, id).await?))
     }

@@ -121,7 +121,18 @@ async fn a_repeated_edit_is_made_once(store: &SqlStore) {
     assert!(store.world(&ada(), &id).await.expect("read").expect("a world").world.enabled);
 }
 
+async fn old_answers_are_forgotten_and_their_worlds_stay(store: &SqlStore) {
+    let attempt = attempt(&ada(), "r1", "a");
+    let new = book("w", 1);
+    store.create(&ada(), &new, Some(&attempt), at(10)).await.expect("created");
+    assert_eq!(store.forget(at(10)).await.expect("looked"), 0);
+    assert_eq!(store.forget(at(11)).await.expect("forgotten"), 1);
+    let again = store.create(&ada(), &new, Some(&attempt), at(12)).await.expect("found");
+    assert!(again.replayed);
+}
+
 contract! {
+    old_answers_are_forgotten_and_their_worlds_stay
     a_book_comes_back_as_it_was_stored
     another_owner_sees_nothing
     a_second_create_of_one_id_leaves_the_first
