@@ -1,1 +1,87 @@
-//! skald.
+//! The command line, the house that joins the four services in one process, and the demo.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use host::{config, telemetry};
+
+pub mod cli;
+pub mod demo;
+pub mod house;
+
+mod providers;
+mod serve;
+mod tokens;
+
+use cli::{Cli, Command};
+
+/// Runs one command line to its end.
+pub async fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let loaded = match config::load::<Cli>(args) {
+        Ok(loaded) => loaded,
+        Err(config::ConfigError::Help(help)) => {
+            let _ = help.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return usage(&error),
+    };
+    let settings = loaded.settings;
+    let outcome = match loaded.args.command {
+        Command::Serve(args) => {
+            if let Err(error) = telemetry::init(args.host.log_format, &args.host.log) {
+                return usage(&error);
+            }
+            serve::serve(args).await
+        }
+        Command::Migrate(args) => serve::migrate(args).await,
+        Command::Demo(args) => demo::run(args).await,
+        Command::Config(_) => {
+            settings.iter().for_each(|setting| anstream::println!("{setting}"));
+            Ok(())
+        }
+        Command::Token(args) => tokens::run(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(error)) => usage(&*error),
+        Err(Failure::Run(error)) => {
+            anstream::eprintln!("skald: {}", chain(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// It was started wrongly: exit code 64.
+    Usage(Box<dyn std::error::Error + Send + Sync>),
+    Run(Box<dyn std::error::Error + Send + Sync>),
+}
+
+fn usage(error: &(dyn std::error::Error + 'static)) -> ExitCode {
+    anstream::eprintln!("skald: {}", chain(error));
+    ExitCode::from(config::EXIT_USAGE)
+}
+
+/// An error and its causes in one line.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+// === impl Failure ===
+
+impl Failure {
+    fn usage(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Usage(error.into())
+    }
+
+    fn run(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Run(error.into())
+    }
+}

@@ -1,2 +1,8 @@
 //! The one binary people start.
-fn main() {}
+
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    skald::run(std::env::args_os()).await
+}

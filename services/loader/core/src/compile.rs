@@ -88,8 +88,6 @@ fn push_rp_policy(input: &Input, composed: &mut Composed) {
         ProfileMode::InChat => piece.text.text.clone(),
         ProfileMode::Journal | ProfileMode::Contract => escape::text(&piece.text.text).into_owned(),
     });
-    // Ahead of the line that opens the history.
-    composed.move_last_before(|segment| segment.key == profile::NEW_CHAT_KEY);
 }
 
 fn about_preset(input: &Input, said: &mut Vec<Diagnostic>) {

@@ -200,9 +200,6 @@ codes! {
     WorldInfoFormatWithoutPlace "WORLD_INFO_FORMAT_WITHOUT_PLACE" Warning
         "the preset's wi_format has no {0}; see `lore` for whether the lore is kept or lost"
         "put {0} into wi_format";
-    FieldFormatWithoutPlace "FIELD_FORMAT_WITHOUT_PLACE" Warning
-        "the preset's format of this field does not read the field; see `text` for what becomes of it"
-        "put the field's macro into the format";
     WorldBookOutletSkipped "WORLD_BOOK_OUTLET_SKIPPED" Info
         "the entry waits at an outlet that no prompt reads"
         "write {{outlet::name}} into a prompt";

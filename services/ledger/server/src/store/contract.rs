@@ -62,6 +62,7 @@ contract! {
     a_pending_session_becomes_live_or_is_forgotten
     jobs_are_leased_one_per_session_and_finished_with_events
     a_failed_job_is_parked_and_lets_the_next_one_through
+    a_job_whose_workers_all_died_is_parked
     snapshots_only_move_forward
     chunks_are_read_back_in_order_and_go_with_the_generation
     texts_are_kept_once_per_owner
@@ -363,6 +364,21 @@ async fn a_failed_job_is_parked_and_lets_the_next_one_through(bench: Bench) {
     assert_eq!(state, JobState::Parked { failure: "broken".to_owned() });
     let next = bench.store.lease_jobs("w", 1, LEASE_MS).await.expect("leased");
     assert_eq!(next[0].lease.job.as_str(), "j2");
+}
+
+async fn a_job_whose_workers_all_died_is_parked(bench: Bench) {
+    let state = bench.create().await;
+    let (append, _) = bench.fact(&state, "one");
+    bench.store.append(Append { jobs: vec![job("j1", 2)], ..append }).await.expect("queued");
+    for attempt in 1..=kernel::limits::JOB_ATTEMPTS_MAX {
+        // Expired as soon as it is given: its worker is as good as dead.
+        let leased = bench.store.lease_jobs("w", 1, -1).await.expect("leased");
+        assert_eq!(leased[0].attempt, attempt);
+    }
+    assert_eq!(bench.store.lease_jobs("w", 1, -1).await.expect("asked"), vec![]);
+    let job = JobId::new("j1").expect("an id");
+    let state = bench.store.job(&owner("ada"), &job).await.expect("read");
+    assert!(matches!(state, JobState::Parked { .. }), "{state:?}");
 }
 
 async fn snapshots_only_move_forward(bench: Bench) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use host::idempotency::{Answer, Scope};
-use kernel::{Clock, Digest, GenerationId, JobId, Owner, SessionId, Timestamp};
+use kernel::{Clock, Digest, GenerationId, JobId, Owner, SessionId, Timestamp, limits};
 use ledger_core::event::{Kind, Record};
 use sqlx::PgPool;
 
@@ -273,6 +273,11 @@ impl Store for PostgresStore {
         limit: u32,
         lease_ms: i64,
     ) -> Result<Vec<JobRow>, StoreError> {
+        sqlx::query(PARK_EXHAUSTED)
+            .bind(i64::from(limits::JOB_ATTEMPTS_MAX))
+            .execute(&self.read)
+            .await
+            .map_err(unavailable)?;
         let rows = sqlx::query(LEASE_JOBS)
             .bind(i64::from(limit))
             .bind(lease_ms * 1_000)
@@ -357,6 +362,14 @@ const RENEW: &str = "
         and generation_id = $2
         and fence = $3
         and status = 'running'";
+
+/// Jobs whose every attempt died with its worker.
+const PARK_EXHAUSTED: &str = "
+    update jobs
+    set status = 'parked', failure = 'every attempt died with its worker'
+    where status = 'leased'
+        and attempt >= $1
+        and lease_until < (extract(epoch from clock_timestamp()) * 1000000)::bigint";
 
 /// The oldest job of each session, tenants in turn; parked jobs hold nobody up. Of two workers that
 /// see the same job, the second finds its fence moved and goes without.

@@ -301,6 +301,12 @@ impl Store for SqliteStore {
         limit: u32,
         lease_ms: i64,
     ) -> Result<Vec<JobRow>, StoreError> {
+        let exhausted = [
+            self.now().into(),
+            self.epoch.as_str().into(),
+            i64::from(limits::JOB_ATTEMPTS_MAX).into(),
+        ];
+        self.write(PARK_EXHAUSTED, exhausted).await?;
         let arguments = [
             self.now().into(),
             self.epoch.as_str().into(),
@@ -386,6 +392,14 @@ const RENEW: &str = "
         and fence = $3
         and status = 'running'
     returning 1";
+
+/// Jobs whose every attempt died with its worker.
+const PARK_EXHAUSTED: &str = "
+    update jobs
+    set status = 'parked', failure = 'every attempt died with its worker'
+    where status = 'leased'
+        and attempt >= $3
+        and (lease_until < $1 or epoch <> $2)";
 
 /// The oldest job of each session, tenants in turn; parked jobs hold nobody up.
 const LEASE_JOBS: &str = "

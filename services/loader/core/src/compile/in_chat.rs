@@ -205,10 +205,6 @@ impl<'p, 'i> Composer<'p, 'i> {
     }
 
     fn in_chat(&mut self, depths: Depths, history: bool) {
-        for place in &depths.too_deep {
-            let said = Diagnostic::new(Code::PromptDepthInvalid, place);
-            self.expander.diagnostics.push(said.with("sent", "no"));
-        }
         if !history {
             let lost: Vec<String> = depths.from();
             let said = Diagnostic::new(Code::ChatHistoryNotPlaced, "chatHistory");

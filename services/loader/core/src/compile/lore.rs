@@ -1,7 +1,5 @@
 //! Lore that fired, sorted into the places it wants and into text order (reference A11).
 
-use std::collections::HashSet;
-
 use kernel::{Digest, digest_parts};
 use prompt::{ProfileMode, Role};
 
@@ -38,14 +36,6 @@ pub(super) struct AtDepth<'i> {
     pub depth: u32,
     pub role: Role,
     pub entries: Vec<&'i LoreEntry>,
-}
-
-/// The outlets that a preset's prompts read.
-#[derive(Debug, Default)]
-struct OutletNames<'p> {
-    names: HashSet<&'p str>,
-    /// Some name is made by a macro: it may be any.
-    any: bool,
 }
 
 // === impl Lore ===
@@ -102,9 +92,11 @@ impl<'i> Lore<'i> {
         for entry in &self.empty {
             expander.say(Code::WorldBookEntryEmpty, &entry.key());
         }
-        let read = OutletNames::of(preset);
+        let reads = |name: &str| {
+            preset.prompts.iter().any(|p| p.content.contains("outlet") && p.content.contains(name))
+        };
         for (name, entries) in &self.outlets {
-            if name.is_empty() || !read.hold(name) {
+            if name.is_empty() || !reads(name) {
                 for entry in entries {
                     expander.say(Code::WorldBookOutletSkipped, &entry.key());
                 }
@@ -119,30 +111,6 @@ impl<'i> Lore<'i> {
             self.at_depth.len() - 1
         });
         &mut self.at_depth[at].entries
-    }
-}
-
-// === impl OutletNames ===
-
-impl<'p> OutletNames<'p> {
-    fn of(preset: &'p Preset) -> Self {
-        const MACRO: &str = "outlet";
-        let mut found = Self::default();
-        for prompt in &preset.prompts {
-            let text = prompt.content.as_str();
-            let lower = text.to_ascii_lowercase();
-            for (at, _) in lower.match_indices(MACRO) {
-                let rest = text[at + MACRO.len()..].trim_start_matches([':', ' ']);
-                let name = rest.split("}}").next().unwrap_or("");
-                found.any |= name.contains("{{");
-                found.names.insert(name.trim());
-            }
-        }
-        found
-    }
-
-    fn hold(&self, name: &str) -> bool {
-        self.any || self.names.contains(name.trim())
     }
 }
 

@@ -113,14 +113,6 @@ impl Composed {
         self.segments.iter().map(|segment| segment.text.len()).sum()
     }
 
-    /// Moves the last segment ahead of the first one that is wanted, if there is one.
-    pub fn move_last_before(&mut self, wanted: impl Fn(&Segment) -> bool) {
-        if let Some(at) = self.segments.iter().position(wanted) {
-            self.segments[at..].rotate_right(1);
-            self.origins[at..].rotate_right(1);
-        }
-    }
-
     /// Adds a segment whose text is rendered as `shown` makes it.
     pub fn push(&mut self, piece: Piece, shown: impl FnOnce(&Piece) -> String) {
         if piece.text.is_empty() {

@@ -179,12 +179,6 @@ impl<'i> Expander<'i> {
         self.diagnostics.push(Diagnostic::new(code, place));
     }
 
-    /// Says that a field's format does not read its field, and what becomes of the text.
-    pub fn say_format_loses(&mut self, place: &str, text: &str) {
-        let said = Diagnostic::new(Code::FieldFormatWithoutPlace, place);
-        self.diagnostics.push(said.with("text", text));
-    }
-
     /// Expands a text that stands at `place`.
     pub fn expand(&mut self, place: &str, raw: &str) -> Text {
         self.expand_in(place, raw, Reading::default())

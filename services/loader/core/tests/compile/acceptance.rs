@@ -262,7 +262,6 @@ fn a_format_may_read_its_own_field() {
             c.personality = "brave".into();
             c.scenario = "S".into();
         });
-    scene.says("FIELD_FORMAT_WITHOUT_PLACE");
     check(scene, &[field("personality", "[Mira: brave]"), field("scenario", "S")]);
 }
 
@@ -272,13 +271,6 @@ fn relative_custom_prompts_are_sent_whatever_system_prompt_says() {
         let scene = contract().prompt_with("c", "custom", |p| p.system_prompt = says);
         check(scene, &[prompt("c", "system", "custom")]);
     }
-}
-
-#[test]
-fn a_prompt_for_other_generation_types_is_left_out_and_named() {
-    let scene = contract().prompt_with("c", "only swipes", |p| p.triggers = vec!["swipe".into()]);
-    scene.says("PROMPT_NOT_TRIGGERED");
-    check(scene, &[]);
 }
 
 #[test]

@@ -124,29 +124,6 @@ fn an_absolute_prompt_without_a_depth_is_never_sent() {
 }
 
 #[test]
-fn nothing_is_deeper_than_sillytavern_looks() {
-    let scene = in_chat().at_depth("deep", "10000", 10_000, 100, Role::System).at_depth(
-        "deeper",
-        "10001",
-        10_001,
-        100,
-        Role::System,
-    );
-    scene.says("PROMPT_DEPTH_INVALID");
-    check(&scene, &["system: 10000"]);
-}
-
-#[test]
-fn a_format_that_forgets_its_field_loses_it_as_in_sillytavern() {
-    let scene = in_chat()
-        .order(&["scenario"])
-        .preset(|p| p.formats.scenario = "somewhere".into())
-        .card(|c| c.scenario = "S".into());
-    scene.says("FIELD_FORMAT_WITHOUT_PLACE");
-    check(&scene, &["system: somewhere"]);
-}
-
-#[test]
 fn triggers_choose_generation_types() {
     let scene = in_chat().prompt_with("c", "only swipes", |p| p.triggers = vec!["swipe".into()]);
     check(&scene, &[]);
@@ -356,23 +333,8 @@ fn continuing_nudges_or_moves_the_message_to_the_end() {
         .chat(&["hi", "I was"])
         .with(|i| i.generation = GenerationType::Continue);
     check(&scene, &["user: hi", "assistant: I was", "system: [go on, Mira: I was]", "system: PHI"]);
-    scene.says_not("MACRO_UNKNOWN");
-    let silent = scene.clone().preset(|p| p.formats.continue_nudge = String::new());
-    check(&silent.prompt("x", "X"), &["user: hi", "assistant: I was", "system: PHI", "system: X"]);
     let prefilled = scene.preset(|p| p.chat.continue_prefill = true);
     check(&prefilled, &["user: hi", "system: PHI", "assistant: I was"]);
-}
-
-#[test]
-fn the_policy_stands_ahead_of_the_line_that_opens_the_history() {
-    let scene = empty_order()
-        .preset(|p| p.formats.new_chat = "[start]".into())
-        .prompt("a", "A")
-        .order(&["chatHistory"])
-        .prompt("jailbreak", "PHI")
-        .with(|i| i.rp_policy = Some("locked".into()))
-        .chat(&["hi"]);
-    check(&scene, &["system: A", "system: locked", "system: [start]", "user: hi", "system: PHI"]);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use kernel::Timestamp;
 use ledger_core::{
-    Decision, Event, State, decide,
+    Decision, Envelope, Event, State, decide,
     decide::{Land, ReplaceRange, StampRequest, TailChoice},
     event::{Failure, Versions},
     settings::OnOverflow,
@@ -66,8 +67,12 @@ impl Reply {
             })?;
         for _ in 0..RACES_MAX {
             let before = self.ledger.load(self.owner(), &self.session).await?.state;
-            let draft = self.draft(&before, compiled, &call).await?;
-            let (decision, ready) = self.stamp(&before, draft, compiled, &call, provider).await?;
+            // One envelope: the stamp that is rendered is the stamp that is appended.
+            let writer = Writer::of(&self.caller, None);
+            let envelope = self.ledger.envelope(&writer, &self.session, &before).await?;
+            let draft = self.draft(&before, &envelope, compiled, &call).await?;
+            let stamp = self.stamp(&before, &envelope, draft, compiled, &call, provider);
+            let (decision, ready) = stamp.await?;
             let row = RequestRow { offset: ready.sent.offset, record: ready.record.to_bytes()? };
             let texts = match before.settings().profile_mode {
                 ProfileMode::Journal => Vec::new(),
@@ -88,20 +93,19 @@ impl Reply {
     async fn draft(
         &self,
         before: &State,
+        envelope: &Envelope,
         compiled: &Compiled,
         call: &CallConfig,
     ) -> Attempted<Draft> {
-        let writer = Writer::of(&self.caller, None);
-        let envelope = self.ledger.envelope(&writer, &self.session, before).await?;
         let (mut events, mut state, active_lore) = match before.settings().profile_mode {
             ProfileMode::Journal => {
                 let land = self.land(before, compiled).await?;
-                let landed = decide(before, &envelope, land).map_err(Error::from)?;
+                let landed = decide(before, envelope, land).map_err(Error::from)?;
                 (landed.events, landed.state, landed.outcome.active_lore)
             }
             ProfileMode::InChat | ProfileMode::Contract => (vec![], before.clone(), vec![]),
         };
-        let mut rendered = self.render(&state, &events, compiled).await?;
+        let mut rendered = self.render(&state, envelope.now, &events, compiled).await?;
         if let Some(before) = trim_before(&state, &rendered, call)? {
             let range = ReplaceRange {
                 holder: Some((self.started.generation.clone(), self.started.fence)),
@@ -109,10 +113,10 @@ impl Reply {
                 summary: None,
                 active_lore: Some(active_lore.clone()),
             };
-            let trimmed = decide(&state, &envelope, range).map_err(Error::from)?;
+            let trimmed = decide(&state, envelope, range).map_err(Error::from)?;
             events.extend(trimmed.events);
             state = trimmed.state;
-            rendered = self.render(&state, &events, compiled).await?;
+            rendered = self.render(&state, envelope.now, &events, compiled).await?;
         }
         fits(&state, &rendered, call)?;
         Ok(Draft { events, state, active_lore, rendered })
@@ -121,14 +125,13 @@ impl Reply {
     async fn stamp(
         &self,
         before: &State,
+        envelope: &Envelope,
         draft: Draft,
         compiled: &Compiled,
         call: &CallConfig,
         provider: &dyn model::ChatModel,
     ) -> Attempted<(Decision<()>, Ready)> {
         let Draft { mut events, state, active_lore, rendered } = draft;
-        let writer = Writer::of(&self.caller, None);
-        let envelope = self.ledger.envelope(&writer, &self.session, before).await?;
         let earlier = self.ledger.marks_of_last(self.owner(), &self.session, before).await?;
         let shared = shared_prefix(&earlier, &rendered.marks);
         let prompt = adapt(&rendered.blocks, call, provider.abilities());
@@ -146,7 +149,7 @@ impl Reply {
             differs: earlier.get(shared.blocks as usize).filter(|_| !shared.complete).cloned(),
             normalizations: normalizations(&prompt),
         };
-        let stamped = decide(&state, &envelope, stamp).map_err(Error::from)?;
+        let stamped = decide(&state, envelope, stamp).map_err(Error::from)?;
         events.extend(stamped.events);
         let sent = sent(stamped.outcome, shared, &rendered, &events, &prompt);
         let mode = before.settings().profile_mode;
@@ -180,10 +183,11 @@ impl Reply {
     async fn render(
         &self,
         state: &State,
+        now: Timestamp,
         unstored: &[Event],
         compiled: &Compiled,
     ) -> Attempted<Rendered> {
-        let stamped = state.with_stamp(Some(self.started.slot), self.ledger.now());
+        let stamped = state.with_stamp(Some(self.started.slot), now);
         let tail = state.generation().and_then(|generation| generation.guidance);
         let fresh = unstored.first().map_or(u64::MAX, |event| event.meta.offset);
         let places = stamped.pieces().filter_map(|piece| piece.text()).chain(tail);

@@ -18,8 +18,6 @@ pub(super) struct Depths {
     prompts: Vec<(Place, Text)>,
     /// With the key that orders them.
     extensions: Vec<(String, Place, Text)>,
-    /// Pieces that want to be deeper than SillyTavern looks.
-    pub too_deep: Vec<String>,
 }
 
 /// A depth, then an order, then a role: one message.
@@ -35,24 +33,13 @@ struct Place {
 impl Depths {
     /// A prompt of the preset.
     pub fn prompt(&mut self, depth: u32, order: i64, role: Role, text: Text) {
-        if self.reaches(depth, &text) {
-            self.prompts.push((Place { depth, order, role }, text));
-        }
+        self.prompts.push((Place { depth, order, role }, text));
     }
 
     /// A text that is none of the preset's: these have one order and come behind its prompts.
     pub fn extension(&mut self, key: &str, depth: u32, role: Role, text: Text) {
         let place = Place { depth, order: Injection::ORDER_DEFAULT, role };
-        if self.reaches(depth, &text) {
-            self.extensions.push((key.to_owned(), place, text));
-        }
-    }
-
-    fn reaches(&mut self, depth: u32, text: &Text) -> bool {
-        if depth > DEPTH_MAX && !text.is_blank() {
-            self.too_deep.extend(text.from.iter().cloned());
-        }
-        depth <= DEPTH_MAX
+        self.extensions.push((key.to_owned(), place, text));
     }
 
     /// Which pieces are here.
@@ -69,7 +56,7 @@ impl Depths {
         let mut merged: BTreeMap<(u32, i64, u8), (Role, Text)> = BTreeMap::new();
         for (place, text) in self.prompts.into_iter().chain(extensions) {
             let text = text.map(|text| text.trim().to_owned());
-            if text.is_empty() {
+            if text.is_empty() || place.depth > DEPTH_MAX {
                 continue;
             }
             let key = (place.depth, place.order, role_rank(place.role));

@@ -2,9 +2,6 @@
 
 use super::*;
 
-/// The message that is continued, in the nudge.
-const LAST: &str = "{{lastChatMessage}}";
-
 // === impl Composer: lines ===
 
 impl<'p, 'i> Composer<'p, 'i> {
@@ -63,18 +60,16 @@ impl<'p, 'i> Composer<'p, 'i> {
             GenerationType::Continue if !self.preset.chat.continue_prefill => {
                 let last = self.input.messages.last().map_or("", |message| message.text.trim());
                 let text = self.expander.expand("continue_nudge_prompt", &formats.continue_nudge);
-                let text = text.map(|nudge| nudge.replace(LAST, last));
-                // Known here alone, and not to the macros.
-                let unknown =
-                    |said: &Diagnostic| said.details.get("macro").is_some_and(|m| m == LAST);
-                self.expander.diagnostics.retain(|said| !unknown(said));
-                if text.is_empty() {
-                    return;
-                }
-                let kind = SegmentKind::Control;
-                let piece = Piece::new("control:continue", kind, Role::System, text);
+                let text = text.map(|nudge| nudge.replace("{{lastChatMessage}}", last));
+                let piece =
+                    Piece::new("control:continue", SegmentKind::Control, Role::System, text);
                 self.push(piece.at(Placement::After));
-                self.out.move_last_before(|segment| segment.placement == Placement::After);
+                // Ahead of all that stands behind the history.
+                let first = self.out.segments.iter().position(|s| s.placement == Placement::After);
+                if let Some(first) = first {
+                    self.out.segments[first..].rotate_right(1);
+                    self.out.origins[first..].rotate_right(1);
+                }
             }
             GenerationType::Impersonate => {
                 let text = self.expander.expand("impersonation_prompt", &formats.impersonation);

@@ -190,12 +190,9 @@ impl<'p, 'i> Composer<'p, 'i> {
         if text.is_empty() || format.is_empty() {
             return text;
         }
-        let place = text.from.first().cloned().unwrap_or_default();
         let reading = Reading { format_of: Some(field), ..Reading::default() };
-        let mut shown = self.expander.expand_in(&place, format, reading);
-        if !shown.text.contains(text.text.as_str()) {
-            self.expander.say_format_loses(&place, "lost");
-        }
+        let mut shown =
+            self.expander.expand_in(text.from.first().map_or("", |f| f), format, reading);
         shown.quotes.extend(text.quotes);
         shown.volatile |= text.volatile;
         shown

@@ -355,11 +355,8 @@ impl<'p, 'i> Composer<'p, 'i> {
         let reading = Reading { format_of: Some(field), ..Reading::default() };
         let place = text.from.first().cloned().unwrap_or_default();
         let shown = self.expander.expand_in(&place, format, reading);
-        let keeps = shown.text.contains(text.text.as_str());
-        if !keeps {
-            self.expander.say_format_loses(&place, "kept, without the format");
-        }
-        let shown = if keeps { shown } else { text.clone() };
+        // A format that forgets its field does not lose it.
+        let shown = if shown.text.contains(text.text.as_str()) { shown } else { text.clone() };
         Text { volatile: shown.volatile || text.volatile, quotes: text.quotes, ..shown }
     }
 

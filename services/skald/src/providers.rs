@@ -1,0 +1,35 @@
+//! Model providers, read from their file.
+
+use std::path::Path;
+
+use model::{ProviderConfig, Registry, registry::InvalidProvider};
+use serde::Deserialize;
+
+/// The file: a list of `[[providers]]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    providers: Vec<ProviderConfig>,
+}
+
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProvidersError {
+    #[error("the providers file {0} cannot be read")]
+    Unreadable(String, #[source] std::io::Error),
+    #[error("the providers file {0} is not valid: {1}")]
+    Invalid(String, toml::de::Error),
+    #[error(transparent)]
+    Provider(#[from] InvalidProvider),
+}
+
+/// The providers of the file; none without one.
+pub(crate) fn load(path: Option<&Path>) -> Result<Registry, ProvidersError> {
+    let Some(path) = path else { return Ok(Registry::default()) };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ProvidersError::Unreadable(name.clone(), error))?;
+    let file: File = toml::from_str(&text).map_err(|error| ProvidersError::Invalid(name, error))?;
+    Ok(Registry::from_config(&file.providers)?)
+}

@@ -1,0 +1,60 @@
+//! Serving: a house, a port, and the signals that end it.
+
+use std::sync::Arc;
+
+use host::{door::Door, shutdown::Shutdown, signal};
+use kernel::SystemClock;
+use tokio::net::TcpListener;
+
+use crate::{
+    Failure,
+    cli::ServeArgs,
+    house::{self, Common, PeerUrls},
+    providers,
+};
+
+/// Serves until a signal ends the process.
+pub(crate) async fn serve(args: ServeArgs) -> Result<(), Failure> {
+    let shutdown = Shutdown::new();
+    let door = build(&args, &shutdown).await?;
+    let listener = TcpListener::bind(args.host.listen).await.map_err(Failure::run)?;
+    signal::end_on_signal(&shutdown).map_err(Failure::run)?;
+    host::serve::serve(listener, door, args.host.serve_options()).await.map_err(Failure::run)
+}
+
+/// Opening a database migrates it.
+pub(crate) async fn migrate(args: ServeArgs) -> Result<(), Failure> {
+    let shutdown = Shutdown::new();
+    build(&args, &shutdown).await?;
+    shutdown.begin();
+    shutdown.tasks_ended().await;
+    Ok(())
+}
+
+async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
+    let mesh = args.host.mesh_token().map_err(Failure::run)?;
+    let auth = args.host.authenticator(&mesh).map_err(Failure::usage)?;
+    let models = providers::load(args.providers.providers.as_deref()).map_err(Failure::usage)?;
+    let common = Common {
+        place: args.host.place().map_err(Failure::run)?,
+        auth,
+        mesh,
+        clock: Arc::new(SystemClock),
+        shutdown: shutdown.clone(),
+        models,
+        judges: args.judges,
+    };
+    let peers = PeerUrls {
+        ledger: args.ledger_url.clone(),
+        loader: args.loader_url.clone(),
+        lorebook: args.lorebook_url.clone(),
+    };
+    let door = match args.service {
+        None => house::all_in_one(&common).await,
+        Some(service) => house::single(service, &common, &peers).await,
+    };
+    door.map_err(|error| match error {
+        house::HouseError::Database(_) => Failure::run(error),
+        house::HouseError::Peer(_) | house::HouseError::PeerMissing { .. } => Failure::usage(error),
+    })
+}

@@ -1,0 +1,19 @@
+//! Tokens for token files.
+
+use host::auth;
+
+use crate::{Failure, cli::TokenArgs};
+
+/// Prints a token and its hash; only the hash belongs in the file.
+pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
+    let token = match &args.hash {
+        Some(token) => token.clone(),
+        None => {
+            let token = auth::new_token().map_err(Failure::run)?;
+            anstream::println!("token = \"{token}\"");
+            token
+        }
+    };
+    anstream::println!("hash = \"{}\"", auth::hash_token(&token));
+    Ok(())
+}
