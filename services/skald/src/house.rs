@@ -97,12 +97,17 @@ pub async fn single(
 
 async fn lorebook(common: &Common) -> Result<lorebook::Server, DatabaseError> {
     let config = lorebook::Config { place: common.place.clone() };
-    lorebook::build(config, common.clock.clone()).await
+    let server = lorebook::build(config, common.clock.clone()).await?;
+    server.run(&common.shutdown);
+    Ok(server)
 }
 
 async fn loader(common: &Common, lorebook: Peer) -> Result<loader::Server, DatabaseError> {
     let config = loader::Config { place: common.place.clone() };
-    loader::build(config, common.clock.clone(), loader::Links { lorebook }).await
+    let links = loader::Links { lorebook };
+    let server = loader::build(config, common.clock.clone(), links).await?;
+    server.run(&common.shutdown);
+    Ok(server)
 }
 
 async fn ledger(common: &Common, loader: Peer) -> Result<ledger::Server, DatabaseError> {

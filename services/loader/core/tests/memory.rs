@@ -1,17 +1,22 @@
-//! A hostile file costs at most 64 MiB or ten times its size.
+//! A hostile file costs at most 64 MiB or ten times its size, and little time.
 //!
 //! One test in a process of its own: it measures the process.
 #![cfg(target_os = "linux")]
 
-use std::io::Write as _;
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::ZlibEncoder};
-use loader_core::format::{card, preset};
+use loader_core::format::{card, persona, preset};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 const MIB: usize = 1024 * 1024;
 const ALLOWED: usize = 64 * MIB;
+/// A second once optimised; this build is not.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A figure of the process in bytes: `VmRSS` is its memory, `VmHWM` the most it has had.
 fn memory(figure: &str) -> usize {
@@ -25,7 +30,9 @@ fn memory(figure: &str) -> usize {
 fn check(what: &str, file: &[u8], read: impl Fn(&[u8])) {
     std::fs::write("/proc/self/clear_refs", "5").expect("the peak can be reset");
     let before = memory("VmRSS");
+    let start = Instant::now();
     read(file);
+    assert!(start.elapsed() < PATIENCE, "{what} took {:?}", start.elapsed());
     let cost = memory("VmHWM").saturating_sub(before);
     let allowed = ALLOWED.max(10 * file.len());
     println!("{what}: {} KiB cost {} KiB", file.len() / 1024, cost / 1024);
@@ -87,5 +94,11 @@ fn hostile_files_stay_within_their_memory() {
     check("lone surrogates", lone.as_bytes(), any_card);
     let keys: String = (0..90_000).map(|key| format!("\"k{key}\":0,")).collect();
     let keys = format!("{{{keys}\"prompts\":[]}}");
+    let fields: String = (0..45_000).map(|key| format!(",\"k{key}\":0")).collect();
+    let twice = format!(r#"{{"spec":"x","data":{{"name":"A"{fields}}}{fields}}}"#);
+    check("many fields at the root and under data", twice.as_bytes(), any_card);
+    let personas: String = (0..90_000).map(|key| format!(",\"{key}.png\":\"x\"")).collect();
+    let personas = format!(r#"{{"personas":{{{}}}}}"#, &personas[1..]);
+    check("many personas", personas.as_bytes(), |file| drop(persona::read(file)));
     check("many keys", keys.as_bytes(), |file| drop(preset::read(file)));
 }

@@ -97,7 +97,7 @@ impl Loader {
         let answer = lorebook.register_embedded_book(stream::iter(requests)).await;
         let answer = answer.map_err(Error::peer)?.into_inner();
         for finding in answer.report.into_iter().flat_map(|report| report.findings) {
-            let place = format!("data.character_book: {}", finding.place);
+            let place = format!("data.character_book{}", finding.place.trim_start_matches('$'));
             report.add(
                 Code::EmbeddedWorldBookFinding,
                 place,

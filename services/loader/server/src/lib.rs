@@ -3,14 +3,15 @@
 //! A call goes `grpc.rs` → a use case (`presets.rs`, `characters.rs`, …) → `store`, and back. Lore
 //! comes from the lorebook, over a link; nobody else is called.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use host::{
     database::{DatabaseError, Place, Postgres, Sqlite},
     gate::Services,
     link::Peer,
+    shutdown::Shutdown,
 };
-use kernel::Clock;
+use kernel::{Clock, limits::ANSWER_KEPT_MS};
 use sqlx::migrate::Migrator;
 
 use crate::{
@@ -33,6 +34,9 @@ mod users;
 
 /// The service's name: of its schema, its file, and its logs.
 pub const NAME: &str = "loader";
+
+/// How often old answers are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// How the loader runs.
 #[derive(Debug, Clone)]
@@ -94,9 +98,28 @@ fn postgres_migrations() -> Migrator {
     sqlx::migrate!("../../../migrations/loader/postgres")
 }
 
+async fn sweep(loader: Arc<Loader>, shutdown: Shutdown) {
+    let mut ticks = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = shutdown.stopping() => return,
+        }
+        let before = loader.clock.now().plus_ms(-ANSWER_KEPT_MS);
+        if let Err(error) = loader.store.forget(before).await {
+            tracing::warn!(%error, "old answers could not be forgotten");
+        }
+    }
+}
+
 // === impl Server ===
 
 impl Server {
+    /// Forgets old answers now and then, until `shutdown` begins.
+    pub fn run(&self, shutdown: &Shutdown) {
+        shutdown.spawn(sweep(self.loader.clone(), shutdown.clone()));
+    }
+
     /// Mounts everything that the loader serves; the gate hides the mesh part.
     pub fn mount(&self, services: Services) -> Services {
         grpc::mount(self.loader.clone(), services)

@@ -312,6 +312,9 @@ pub trait Store: Send + Sync + 'static {
         session: &SessionId,
     ) -> Result<Option<Snapshot>, StoreError>;
 
+    /// Forgets what was answered before `before`; how much it was.
+    async fn forget(&self, before: Timestamp) -> Result<u64, StoreError>;
+
     /// Ends a generation's lease; another generation's stays.
     async fn release(
         &self,

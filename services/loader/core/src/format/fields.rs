@@ -59,14 +59,15 @@ impl Fields {
         self.fields
     }
 
+    /// Moves a field out; what stays is a `null`, so that order and cost do not change.
     pub fn take(&mut self, key: &str) -> Option<Value> {
-        self.fields.shift_remove(key).filter(|value| !value.is_null())
+        self.fields.get_mut(key).map(Value::take).filter(|value| !value.is_null())
     }
 
     /// Takes fields that are understood and have no place in the model.
     pub fn drop_all(&mut self, keys: &[&str]) {
         for key in keys {
-            self.fields.shift_remove(*key);
+            self.take(key);
         }
     }
 

@@ -105,6 +105,8 @@ codes! {
     FurtherCardChunk = "FURTHER_CARD_CHUNK" Ignored;
     /// The value has a type without a clear meaning; the default is taken.
     ValueUnusable = "VALUE_UNUSABLE" Ignored;
+    /// A field at the root says something else than its namesake under `data`.
+    RootCopyDiffers = "ROOT_COPY_DIFFERS" Ignored;
     /// No known field: kept in the original.
     UnknownField = "UNKNOWN_FIELD" Ignored;
     /// The prompt stands in no order and is never sent.

@@ -92,10 +92,9 @@ fn a_spec_without_data_reads_the_root() {
 
 #[test]
 fn a_field_that_data_lacks_is_read_from_the_root() {
-    let json = r#"{"spec":"chara_card_v2","description":"old","name":"B","data":{"name":"A"}}"#;
-    check(json, &[("FIELD_AT_ROOT", "description")], |c| {
-        (c.name.as_str(), c.description.as_str()) == ("A", "old")
-    });
+    let json = r#"{"spec":"chara_card_v2","description":"old","name":"B","system_prompt":"s","data":{"name":"A","system_prompt":"s"}}"#;
+    let expected = [("ROOT_COPY_DIFFERS", "name"), ("FIELD_AT_ROOT", "description")];
+    check(json, &expected, |c| (c.name.as_str(), c.description.as_str()) == ("A", "old"));
 }
 
 #[test]

@@ -230,6 +230,20 @@ async fn a_refused_attempt_stores_nothing() {
 }
 
 #[tokio::test]
+async fn old_answers_are_forgotten_and_young_ones_kept() {
+    on_each(|store| async move {
+        let ada = owner("ada");
+        let attempt = attempt(&ada, "r1", "add p");
+        store.add_preset(&ada, &preset("p", "P"), Some(&attempt)).await.expect("added");
+        let answered_at = Timestamp::from_micros(1_000_000);
+        assert_eq!(store.forget(answered_at).await.expect("kept"), 0);
+        assert_eq!(store.forget(answered_at.plus_ms(1)).await.expect("forgotten"), 1);
+        assert!(!store.answered(&attempt).await.expect("read"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn concurrent_attempts_with_one_id_write_once() {
     on_each(|store| async move {
         let ada = owner("ada");

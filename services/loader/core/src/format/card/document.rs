@@ -119,6 +119,7 @@ fn read_data(mut root: Fields, spec: Option<CardSpec>, report: &mut Report) -> C
     let mut character = Character::new("");
     character.spec = spec;
     if let Some(mut data) = root.object("data", report) {
+        drop_copies(&mut root, &data, report);
         for key in TEXTS.iter().chain(&["character_book"]) {
             if !data.has(key) && root.has(key) {
                 report.add(
@@ -134,10 +135,21 @@ fn read_data(mut root: Fields, spec: Option<CardSpec>, report: &mut Report) -> C
         data.drop_all(DATA_HOUSEKEEPING);
         data.report_unknown(report);
     }
-    root.drop_all(&TEXTS);
     root.drop_all(ROOT_HOUSEKEEPING);
     root.report_unknown(report);
     character
+}
+
+/// SillyTavern writes many fields twice; those of `data` count.
+fn drop_copies(root: &mut Fields, data: &Fields, report: &mut Report) {
+    let keys: Vec<String> = data.left_over().map(|(key, _)| key.to_owned()).collect();
+    for key in keys.iter().filter(|key| !ROOT_HOUSEKEEPING.contains(&key.as_str())) {
+        if let Some(copy) = root.take(key)
+            && Some(&copy) != data.get(key)
+        {
+            report.add(Code::RootCopyDiffers, key, "differs from the one under data, which counts");
+        }
+    }
 }
 
 fn guess_spec(root: &mut Fields, report: &mut Report) -> CardSpec {

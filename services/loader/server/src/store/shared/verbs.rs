@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use host::idempotency::{self, Answer};
-use kernel::{CharacterId, Digest, GenerationId, Owner, PresetId, SessionId, UserId};
+use kernel::{CharacterId, Digest, GenerationId, Owner, PresetId, SessionId, Timestamp, UserId};
 use loader_core::selection::{Bindings, Selection, Worlds};
 use sqlx::query::Query;
 
@@ -194,6 +194,12 @@ impl Store for Backend {
         }
     }
 
+    async fn forget(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut tx = self.write().await?;
+        let forgotten = answers::forget(&mut tx, before).await?;
+        commit(tx, forgotten).await
+    }
+
     async fn release(
         &self,
         owner: &Owner,
@@ -243,7 +249,7 @@ async fn answer(
     tx: &mut Connection,
     attempt: Option<&Attempt>,
     reference: impl Into<String>,
-    now: kernel::Timestamp,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(attempt) = attempt else { return Ok(()) };
     let answer = Answer { request: attempt.request, reference: reference.into().into_bytes() };
