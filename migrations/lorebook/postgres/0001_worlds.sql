@@ -66,7 +66,14 @@ begin
         raise exception 'authored_row: an entry never changes its layer';
     end if;
     -- Dynamic rows come from changes, and from the restore of a backup.
-    if tg_op = 'INSERT' and new.layer = 'dynamic' and new.writer not in ('change', 'import') then
+    if tg_op = 'INSERT' and new.layer = 'dynamic' and new.writer not in ('change', 'import')
+        -- An upsert over a row that is there is an update.
+        and not exists (
+            select 1 from entries
+            where tenant = new.tenant and subject = new.subject and world_id = new.world_id
+                and entry_id = new.entry_id
+        )
+    then
         raise exception 'authored_row: a dynamic entry comes from a change or a backup';
     end if;
     return new;

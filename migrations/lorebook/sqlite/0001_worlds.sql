@@ -71,6 +71,12 @@ end;
 -- Dynamic rows come from changes, and from the restore of a backup.
 create trigger entries_dynamic_insert before insert on entries
 when new.layer = 'dynamic' and new.writer not in ('change', 'import')
+    -- An upsert over a row that is there is an update.
+    and not exists (
+        select 1 from entries
+        where tenant = new.tenant and subject = new.subject and world_id = new.world_id
+            and entry_id = new.entry_id
+    )
 begin
     select raise(abort, 'authored_row: a dynamic entry comes from a change or a backup');
 end;

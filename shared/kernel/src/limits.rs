@@ -51,6 +51,8 @@ pub const BOOK_ENTRIES_MAX: usize = 10_000;
 pub const RUNTIME_ENTRIES_MAX: usize = 10_000;
 /// One stored entry, encoded: it must fit into one message with room to spare.
 pub const ENTRY_BYTES_MAX: usize = 2 * MIB;
+/// Edits of one batch.
+pub const EDITS_MAX: usize = 500;
 /// A world's name, in characters.
 pub const WORLD_NAME_CHARS_MAX: usize = 200;
 /// Worlds that one activation or batch names.

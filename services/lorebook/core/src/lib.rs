@@ -5,6 +5,7 @@ pub mod matcher;
 pub mod regex_key;
 
 pub mod change;
+pub mod edit;
 pub mod entry;
 pub mod export;
 pub mod fields;

@@ -1,9 +1,9 @@
 //! Everything that a use case may fail with; `grpc/status.rs` says what each means to a caller.
 
 use kernel::{ChangeId, WorldId};
-use lorebook_core::import::ImportError;
+use lorebook_core::{export::ViewNeedsWorldInfo, import::ImportError};
 
-use crate::store::{ApplyError, ResetError, RevertError, StoreError, UpdateError};
+use crate::store::{ApplyError, EditError, ResetError, RevertError, StoreError, UpdateError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -15,6 +15,10 @@ pub enum Error {
     Import(#[from] ImportError),
     #[error("world {0}")]
     Update(WorldId, #[source] UpdateError),
+    #[error("world {0}")]
+    Edit(WorldId, #[source] EditError),
+    #[error(transparent)]
+    Export(#[from] ViewNeedsWorldInfo),
     #[error("change {0}")]
     Apply(ChangeId, #[source] ApplyError),
     #[error("change {0}")]

@@ -21,7 +21,9 @@ pub mod store;
 
 mod activate;
 mod embedded;
+mod entries;
 mod error;
+mod export;
 mod grpc;
 mod history;
 mod worlds;

@@ -16,6 +16,7 @@ use kernel::{ChangeId, Digest, EntryId, Owner, Timestamp, WorldId};
 use lorebook_core::{
     Entry, World, WorldSettings,
     change::{NothingToReset, Operation, Origin, Record, Refusal, RevertRefused},
+    edit::{Edit, EditRefused},
 };
 
 pub use verbs::SqlStore;
@@ -57,6 +58,21 @@ pub trait Store: Send + Sync + 'static {
         attempt: Option<&Attempt>,
         now: Timestamp,
     ) -> Result<Outcome<Listed>, UpdateError>;
+
+    /// The user's own edit of rows. A deletion is recorded where the world is dynamic or has a History;
+    /// `record` names that record.
+    async fn edit(
+        &self,
+        owner: &Owner,
+        world: &WorldId,
+        edits: &[Edit],
+        record: &ChangeId,
+        attempt: Option<&Attempt>,
+        now: Timestamp,
+    ) -> Result<Outcome<Stored>, EditError>;
+
+    /// Deletes a world with its rows and its History. False if there is none, a repetition included.
+    async fn delete(&self, owner: &Owner, id: &WorldId) -> Result<bool, StoreError>;
 
     /// Applies a change to the rows as they stand. Idempotent by its id.
     async fn apply(
@@ -218,6 +234,16 @@ pub enum UpdateError {
     Immutable,
     #[error("the world has version {live}, not {expected}")]
     EtagMismatch { expected: u64, live: u64 },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    #[error("there is no such world")]
+    NotFound,
+    #[error(transparent)]
+    Refused(#[from] EditRefused),
     #[error(transparent)]
     Store(#[from] StoreError),
 }

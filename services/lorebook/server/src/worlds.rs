@@ -81,6 +81,12 @@ impl Lorebook {
         self.store.book(owner, id).await?.ok_or_else(|| no_world(id))
     }
 
+    /// A world that is gone is deleted already.
+    pub async fn delete_world(&self, owner: &Owner, id: &WorldId) -> Result<(), Error> {
+        self.store.delete(owner, id).await?;
+        Ok(())
+    }
+
     pub async fn update_world(
         &self,
         owner: &Owner,

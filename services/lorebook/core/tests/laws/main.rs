@@ -2,6 +2,7 @@
 
 mod changes;
 mod corpus;
+mod edits;
 mod files;
 mod imports;
 mod layers;

@@ -1,6 +1,7 @@
 //! Requests become values: every malformed field is refused by its name.
 
 mod ask;
+pub mod entry;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use host::{
 use kernel::{ChangeId, EntryId, InvalidId, Owner, RequestId, WorldId, digest_parts, limits};
 use lorebook_core::{
     change::{Operation, Origin, Patch},
-    export::View,
+    export::{ExportFormat, View},
 };
 use prost::Message;
 use serde_json::{Map, Value};
@@ -149,6 +150,24 @@ pub fn view(view: pb::WorldView) -> View {
         pb::WorldView::Unspecified | pb::WorldView::Authored => View::Authored,
         pb::WorldView::Effective => View::Effective,
         pb::WorldView::All => View::All,
+    }
+}
+
+pub fn format(format: pb::ExportFormat) -> ExportFormat {
+    match format {
+        pb::ExportFormat::Unspecified | pb::ExportFormat::WorldInfo => ExportFormat::WorldInfo,
+        pb::ExportFormat::CharacterBookV2 => ExportFormat::CharacterBookV2,
+        pb::ExportFormat::CharacterBookV3 => ExportFormat::CharacterBookV3,
+        pb::ExportFormat::LorebookV3 => ExportFormat::LorebookV3,
+    }
+}
+
+pub fn search_text(text: &str) -> Result<&str, Status> {
+    let (chars, most) = (text.chars().count(), limits::DOCUMENT_KEY_CHARS_MAX);
+    match chars {
+        0 => Err(invalid("text", "is empty")),
+        chars if chars > most => Err(limit_exceeded("text", chars as u64, most as u64)),
+        _ => Ok(text),
     }
 }
 

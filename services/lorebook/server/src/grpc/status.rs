@@ -6,6 +6,7 @@ use host::status::{
 };
 use lorebook_core::{
     change::{self, RevertRefused},
+    edit::EditRefused,
     import::{ImportError, StructureError},
 };
 use std::time::Duration;
@@ -14,7 +15,7 @@ use wire::common::v1::Reason;
 
 use crate::{
     error::Error,
-    store::{ApplyError, ResetError, RevertError, StoreError, UpdateError},
+    store::{ApplyError, EditError, ResetError, RevertError, StoreError, UpdateError},
 };
 
 /// Rows that a refusal names.
@@ -27,6 +28,8 @@ pub fn status(error: Error) -> Status {
         Error::Limit { field, value, limit } => limit_exceeded(&field, value as u64, limit as u64),
         Error::Import(error) => unusable(error),
         Error::Update(id, error) => update(id.as_str(), error),
+        Error::Edit(id, error) => edit(id.as_str(), error),
+        Error::Export(error) => invalid("view", error.to_string()),
         Error::Apply(id, error) => apply(id.as_str(), error),
         Error::Revert(id, error) => revert(id.as_str(), error),
         Error::Reset(id, error) => reset(id.as_str(), error),
@@ -66,6 +69,27 @@ fn update(world: &str, error: UpdateError) -> Status {
             aborted(Reason::EtagMismatch, "world", world, why)
         }
         UpdateError::Store(error) => stored(error),
+    }
+}
+
+fn edit(world: &str, error: EditError) -> Status {
+    let message = error.to_string();
+    match error {
+        EditError::NotFound => not_found("world", world),
+        EditError::Refused(EditRefused::Embedded) => {
+            precondition(Reason::WorldImmutable, &format!("world/{world}"), message)
+        }
+        EditError::Refused(EditRefused::Unknown(id)) => not_found("entry", id.as_str()),
+        EditError::Refused(EditRefused::EtagMismatch { id, .. }) => {
+            aborted(Reason::EtagMismatch, "entry", id.as_str(), message)
+        }
+        EditError::Refused(EditRefused::TooLarge { bytes, .. }) => {
+            limit_exceeded("entry", bytes as u64, kernel::limits::ENTRY_BYTES_MAX as u64)
+        }
+        EditError::Refused(EditRefused::WorldFull) => {
+            Refusal::new(Reason::LimitExceeded, message.clone()).quota("entries", message).into()
+        }
+        EditError::Store(error) => stored(error),
     }
 }
 

@@ -61,6 +61,17 @@ pub(super) trait Rows: Send {
         writer: Writer,
     ) -> Result<(), StoreError>;
 
+    /// Deletes rows in the name of their user, the only one who may.
+    async fn delete_entries(
+        &mut self,
+        owner: &Owner,
+        id: &WorldId,
+        entries: &[Entry],
+    ) -> Result<(), StoreError>;
+
+    /// Deletes the world with its rows and its History. False if there was none.
+    async fn delete_world(&mut self, owner: &Owner, id: &WorldId) -> Result<bool, StoreError>;
+
     async fn change(
         &mut self,
         owner: &Owner,
@@ -115,6 +126,7 @@ pub(super) trait Rows: Send {
 /// On whose behalf rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writer {
+    User,
     Import,
     Change,
 }
@@ -131,6 +143,7 @@ pub(super) enum ChangeRow {
 impl Writer {
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::User => "user",
             Self::Import => "import",
             Self::Change => "change",
         }

@@ -158,6 +158,44 @@ macro_rules! rows {
                 Ok(())
             }
 
+            async fn delete_entries(
+                &mut self,
+                owner: &Owner,
+                id: &WorldId,
+                entries: &[Entry],
+            ) -> Result<(), StoreError> {
+                for entry in entries {
+                    for statement in [statements::MARK_DELETED, statements::DELETE_ENTRY] {
+                        sqlx::query(statement)
+                            .bind(owner.tenant.as_str())
+                            .bind(owner.subject.as_str())
+                            .bind(id.as_str())
+                            .bind(entry.id.as_str())
+                            .execute(&mut *self.0)
+                            .await?;
+                    }
+                }
+                Ok(())
+            }
+
+            async fn delete_world(
+                &mut self,
+                owner: &Owner,
+                id: &WorldId,
+            ) -> Result<bool, StoreError> {
+                let mut deleted = false;
+                for statement in [statements::DELETE_HISTORY, statements::DELETE_WORLD] {
+                    let done = sqlx::query(statement)
+                        .bind(owner.tenant.as_str())
+                        .bind(owner.subject.as_str())
+                        .bind(id.as_str())
+                        .execute(&mut *self.0)
+                        .await?;
+                    deleted = done.rows_affected() > 0;
+                }
+                Ok(deleted)
+            }
+
             async fn change(
                 &mut self,
                 owner: &Owner,

@@ -49,6 +49,24 @@ do update set uid = excluded.uid, ordinal = excluded.ordinal, layer = excluded.l
     archived = excluded.archived, locked = excluded.locked,
     entry_revision = excluded.entry_revision, body = excluded.body, writer = excluded.writer";
 
+/// The mark by which the database knows that its user deletes the row.
+pub(in crate::store) const MARK_DELETED: &str = "\
+update entries
+set writer = 'user_delete'
+where tenant = $1 and subject = $2 and world_id = $3 and entry_id = $4";
+
+pub(in crate::store) const DELETE_ENTRY: &str = "\
+delete from entries
+where tenant = $1 and subject = $2 and world_id = $3 and entry_id = $4";
+
+pub(in crate::store) const DELETE_WORLD: &str = "\
+delete from worlds
+where tenant = $1 and subject = $2 and world_id = $3";
+
+pub(in crate::store) const DELETE_HISTORY: &str = "\
+delete from changes
+where tenant = $1 and subject = $2 and world_id = $3";
+
 pub(in crate::store) const CHANGE: &str = "\
 select world_id, state, request_hash, position, reverted_by, head, rows
 from changes

@@ -7,15 +7,16 @@ use host::{
     database::{Failure, failure},
     idempotency::{self, Answer},
 };
-use kernel::{ChangeId, Digest, Owner, Timestamp, WorldId};
+use kernel::{ChangeId, Digest, Owner, Timestamp, WorldId, limits};
 use lorebook_core::{
     Book, Entry,
     change::{self, Operation, Origin, Planned, Record},
+    edit::{Edit, Edited, edit},
 };
 
 use super::{
-    ApplyError, Attempt, Change, HeadEdit, Listed, NewBook, NewChange, Outcome, ResetError,
-    RevertError, Store, StoreError, Stored, UpdateError, created_id,
+    ApplyError, Attempt, Change, EditError, HeadEdit, Listed, NewBook, NewChange, Outcome,
+    ResetError, RevertError, Store, StoreError, Stored, UpdateError, created_id,
     rows::{Backend, ChangeRow, Rows, Writer},
 };
 
@@ -115,6 +116,40 @@ impl SqlStore {
         let listed = rows.world(owner, id).await?.ok_or_else(gone)?;
         rows.commit().await.map_err(UpdateError::from)?;
         Ok(Outcome::new(listed))
+    }
+
+    async fn try_edit(
+        &self,
+        owner: &Owner,
+        world: &WorldId,
+        edits: &[Edit],
+        record: &ChangeId,
+        attempt: Option<&Attempt>,
+        now: Timestamp,
+    ) -> Result<Outcome<Stored>, EditError> {
+        let mut rows = self.0.writing().await?;
+        let listed = rows.lock(owner, world).await?.ok_or(EditError::NotFound)?;
+        let entries = rows.entries(owner, world).await?;
+        if replayed(&mut *rows, attempt).await?.is_some() {
+            return Ok(Outcome::again(Stored { listed, entries }));
+        }
+        let book = Book { world: listed.world, entries };
+        let edited = edit(&book, edits)?;
+        let written: Vec<&Entry> = edited.written.iter().collect();
+        rows.put_entries(owner, world, &written, Writer::User).await?;
+        rows.delete_entries(owner, world, &edited.deleted).await?;
+        if edited.moves_revision {
+            let revision = book.world.content_revision + 1;
+            rows.set_revision(owner, world, revision).await?;
+        }
+        if !edited.deleted.is_empty() {
+            record_deletion(&mut *rows, owner, &book, &edited, record, now).await?;
+        }
+        answered(&mut *rows, attempt, world.as_str(), now).await?;
+        let listed = rows.world(owner, world).await?.ok_or_else(gone)?;
+        let entries = rows.entries(owner, world).await?;
+        rows.commit().await?;
+        Ok(Outcome::new(Stored { listed, entries }))
     }
 
     async fn try_apply(
@@ -303,6 +338,26 @@ impl Store for SqlStore {
         retried!(self.try_update(owner, id, edit, attempt, now))
     }
 
+    async fn edit(
+        &self,
+        owner: &Owner,
+        world: &WorldId,
+        edits: &[Edit],
+        record: &ChangeId,
+        attempt: Option<&Attempt>,
+        now: Timestamp,
+    ) -> Result<Outcome<Stored>, EditError> {
+        retried!(self.try_edit(owner, world, edits, record, attempt, now))
+    }
+
+    async fn delete(&self, owner: &Owner, id: &WorldId) -> Result<bool, StoreError> {
+        let mut rows = self.0.writing().await?;
+        rows.lock(owner, id).await?;
+        let deleted = rows.delete_world(owner, id).await?;
+        rows.commit().await?;
+        Ok(deleted)
+    }
+
     async fn apply(
         &self,
         owner: &Owner,
@@ -410,6 +465,47 @@ async fn carry_out(
     applied(rows.change(owner, draft.id).await?).ok_or_else(gone)
 }
 
+/// A deletion leaves nothing behind, so a world with a History, or with one to come, records it.
+async fn record_deletion(
+    rows: &mut dyn Rows,
+    owner: &Owner,
+    book: &Book,
+    edited: &Edited,
+    id: &ChangeId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let world = &book.world;
+    let has_history = !rows.changes(owner, &world.id, i64::MAX, 1).await?.is_empty();
+    if !world.dynamic_enabled && !has_history {
+        return Ok(());
+    }
+    let names: Vec<&str> = edited.deleted.iter().map(|row| row.body.comment.as_str()).collect();
+    let delete = |row: &Entry| Operation::Delete { target: row.id.clone() };
+    let record = Record {
+        id: id.clone(),
+        origin: Origin::Manual,
+        operations: edited.deleted.iter().map(delete).collect(),
+        pairs: edited.manual(),
+        base_revision: world.content_revision,
+        applied_revision: world.content_revision + 1,
+        summary: told(&names),
+        labels: BTreeMap::new(),
+        reverts: None,
+        reverted_by: None,
+        applied_at: now,
+    };
+    if rows.insert_change(owner, &world.id, &record, &[]).await? {
+        Ok(())
+    } else {
+        Err(StoreError::Raced)
+    }
+}
+
+fn told(names: &[&str]) -> String {
+    let text = format!("Deleted by hand: {}", names.join(", "));
+    text.chars().take(limits::CHANGE_SUMMARY_CHARS_MAX).collect()
+}
+
 /// The reference of an attempt that was answered before.
 async fn replayed(
     rows: &mut dyn Rows,
@@ -465,7 +561,7 @@ macro_rules! may_be_lost {
     )*};
 }
 
-may_be_lost! { UpdateError ApplyError RevertError ResetError }
+may_be_lost! { UpdateError EditError ApplyError RevertError ResetError }
 
 impl Lost for StoreError {
     fn store(&self) -> Option<&StoreError> {

@@ -22,6 +22,7 @@ macro_rules! contract {
 }
 
 mod changes;
+mod edits;
 mod guards;
 mod support;
 mod worlds;

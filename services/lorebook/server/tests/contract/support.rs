@@ -85,7 +85,7 @@ pub fn attempt(owner: &Owner, request_id: &str, request: &str) -> Attempt {
     }
 }
 
-fn patch(fields: Value) -> Patch {
+pub fn patch(fields: Value) -> Patch {
     let Value::Object(fields) = fields else { panic!("an object") };
     Patch::new(fields).expect("a patch")
 }

@@ -20,7 +20,8 @@ use tonic::{Code, Request, Response, Status};
 use wire::{
     common::v1::{Reason, UploadHeader},
     lorebook::v1::{
-        self as pb, history_service_client::HistoryServiceClient, import_world_request::Part,
+        self as pb, entry_service_client::EntryServiceClient,
+        history_service_client::HistoryServiceClient, import_world_request::Part,
         world_service_client::WorldServiceClient,
     },
     mesh::v1::{self as mesh, lore_service_client::LoreServiceClient},
@@ -101,6 +102,10 @@ pub fn refused<T: std::fmt::Debug>(
 impl Fixture {
     pub fn worlds(&self) -> WorldServiceClient<Link> {
         WorldServiceClient::new(local(self.door.clone()))
+    }
+
+    pub fn entries(&self) -> EntryServiceClient<Link> {
+        EntryServiceClient::new(local(self.door.clone()))
     }
 
     pub fn history(&self) -> HistoryServiceClient<Link> {

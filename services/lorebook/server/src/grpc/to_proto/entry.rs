@@ -1,6 +1,8 @@
 //! An entry on the wire.
 
-use lorebook_core::{CharacterFilter, Entry, EntryBody, OverlayAction, Position, SelectiveLogic};
+use lorebook_core::{
+    CharacterFilter, Entry, EntryBody, OverlayAction, Position, SelectiveLogic, edit,
+};
 use serde_json::{Map, Value};
 use wire::lorebook::v1 as pb;
 
@@ -57,6 +59,7 @@ pub fn entry(entry: &Entry) -> pb::Entry {
         entry_revision: entry.entry_revision,
         display_index: body.display_index,
         extra_json: extra(body),
+        etag: edit::etag(entry),
     }
 }
 

@@ -1,0 +1,284 @@
+//! Entries and edits of them, field by field as their masks name them.
+
+use host::{
+    mask,
+    status::{invalid, limit_exceeded},
+};
+use kernel::{EntryId, limits};
+use lorebook_core::{
+    CharacterFilter, EntryBody, EntryRole, Position, SelectiveLogic, change::Patch, edit::Edit,
+    keys_text,
+};
+use prost_types::FieldMask;
+use tonic::Status;
+use wire::lorebook::v1::{self as pb, entry_edit::Edit as Step};
+
+use super::id;
+
+/// A path of the wire's entry and the stored fields behind it.
+type Path = (&'static str, &'static [&'static str]);
+
+const PATHS: [Path; 36] = [
+    ("name", &["comment"]),
+    ("content", &["content"]),
+    ("keys", &["keys"]),
+    ("secondary_keys", &["secondary_keys"]),
+    ("secondary_logic", &["selective_logic"]),
+    ("selective", &["selective"]),
+    ("constant", &["constant"]),
+    ("vectorized", &["vectorized"]),
+    ("enabled", &["enabled"]),
+    ("order", &["order"]),
+    ("position", &["position"]),
+    ("depth", &["depth"]),
+    ("role", &["role"]),
+    ("outlet_name", &["outlet_name"]),
+    ("ignore_budget", &["ignore_budget"]),
+    ("exclude_recursion", &["exclude_recursion"]),
+    ("prevent_recursion", &["prevent_recursion"]),
+    ("delay_until_recursion", &["delay_until_recursion"]),
+    ("use_probability", &["use_probability"]),
+    ("probability", &["probability"]),
+    ("group", &["group"]),
+    ("group_override", &["group_override"]),
+    ("group_weight", &["group_weight"]),
+    ("scan_depth", &["scan_depth"]),
+    ("case_sensitive", &["case_sensitive"]),
+    ("match_whole_words", &["match_whole_words"]),
+    ("use_group_scoring", &["use_group_scoring"]),
+    ("automation_id", &["automation_id"]),
+    ("sticky", &["sticky"]),
+    ("cooldown", &["cooldown"]),
+    ("delay", &["delay"]),
+    ("triggers", &["triggers"]),
+    ("match_sources", &MATCH_FIELDS),
+    ("character_filter", &["character_filter"]),
+    ("locked", &[]),
+    ("display_index", &["display_index"]),
+];
+
+const MATCH_FIELDS: [&str; 6] = [
+    "match_persona_description",
+    "match_character_description",
+    "match_character_personality",
+    "match_character_depth_prompt",
+    "match_scenario",
+    "match_creator_notes",
+];
+
+pub fn create(request: &pb::CreateEntryRequest, new: EntryId) -> Result<Edit, Status> {
+    let entry = request.entry.as_ref().ok_or_else(|| invalid("entry", "is missing"))?;
+    let mut paths = given(entry);
+    if let Some(mask) = request.field_mask.as_ref().filter(|mask| !mask.paths.is_empty()) {
+        paths.extend(named(Some(mask))?);
+    }
+    let fields = patch(entry, &paths, &request.keys_text)?;
+    let body = Box::new(fields.apply(&EntryBody::default()));
+    Ok(Edit::Create { id: new, body, locked: entry.locked })
+}
+
+pub fn update(request: &pb::UpdateEntryRequest) -> Result<Edit, Status> {
+    let entry = request.entry.as_ref().ok_or_else(|| invalid("entry", "is missing"))?;
+    let mask = request.update_mask.as_ref().filter(|mask| !mask.paths.is_empty());
+    let paths = match mask {
+        None if !request.keys_text.is_empty() => Vec::new(),
+        mask => named(mask)?,
+    };
+    Ok(Edit::Update {
+        id: id("entry.entry_id", &entry.entry_id, EntryId::new)?,
+        expected_etag: etag(&entry.etag),
+        fields: patch(entry, &paths, &request.keys_text)?,
+        locked: paths.contains(&"locked").then_some(entry.locked),
+    })
+}
+
+pub fn delete(request: &pb::DeleteEntryRequest) -> Result<Edit, Status> {
+    let id = id("entry_id", &request.entry_id, EntryId::new)?;
+    Ok(Edit::Delete { id, expected_etag: etag(&request.etag) })
+}
+
+pub fn reorder(request: &pb::ReorderEntriesRequest) -> Result<Edit, Status> {
+    let (found, most) = (request.entry_ids.len(), limits::BOOK_ENTRIES_MAX);
+    if found > most {
+        return Err(limit_exceeded("entry_ids", found as u64, most as u64));
+    }
+    let ids = request.entry_ids.iter().map(|text| id("entry_ids", text, EntryId::new));
+    Ok(Edit::Reorder { ids: ids.collect::<Result<_, _>>()? })
+}
+
+/// The edits of a batch; `new_id` names what the edit at a place creates.
+pub fn batch(
+    request: &pb::BatchEditEntriesRequest,
+    new_id: impl Fn(usize) -> EntryId,
+) -> Result<Vec<Edit>, Status> {
+    let (found, most) = (request.edits.len(), limits::EDITS_MAX);
+    if found > most {
+        return Err(limit_exceeded("edits", found as u64, most as u64));
+    }
+    let edit = |(at, edit): (usize, &pb::EntryEdit)| match &edit.edit {
+        Some(Step::Create(request)) => create(request, new_id(at)),
+        Some(Step::Update(request)) => update(request),
+        Some(Step::Delete(request)) => delete(request),
+        None => Err(invalid(format!("edits[{at}]"), "is empty")),
+    };
+    request.edits.iter().enumerate().map(edit).collect()
+}
+
+fn named(mask: Option<&FieldMask>) -> Result<Vec<&'static str>, Status> {
+    static NAMES: [&str; PATHS.len()] = {
+        let mut names = [""; PATHS.len()];
+        let mut at = 0;
+        while at < PATHS.len() {
+            names[at] = PATHS[at].0;
+            at += 1;
+        }
+        names
+    };
+    mask::paths(mask, &NAMES)
+}
+
+/// Paths whose value is not the wire's zero: what a caller without a mask means.
+fn given(entry: &pb::Entry) -> Vec<&'static str> {
+    let zero = body(&pb::Entry::default()).unwrap_or_default();
+    let set = body(entry).unwrap_or_default();
+    let differs = |name: &&str| {
+        lorebook_core::fields::by_name(name).is_some_and(|field| !field.equal(&zero, &set))
+    };
+    let given = PATHS.iter().filter(|(_, fields)| fields.iter().any(differs));
+    let mut given: Vec<_> = given.map(|(path, _)| *path).collect();
+    // Zero here is a value that the wire writes in words.
+    given.retain(|path| !matches!(*path, "role" | "position" | "secondary_logic"));
+    if !entry.role.is_empty() {
+        given.push("role");
+    }
+    if entry.position != 0 {
+        given.push("position");
+    }
+    if entry.secondary_logic != 0 {
+        given.push("secondary_logic");
+    }
+    given
+}
+
+fn patch(entry: &pb::Entry, paths: &[&str], typed_keys: &str) -> Result<Patch, Status> {
+    check(entry, paths)?;
+    let mut body = body(entry)?;
+    let mut fields: Vec<&str> = PATHS
+        .iter()
+        .filter(|(path, _)| paths.contains(path))
+        .flat_map(|(_, fields)| fields.iter().copied())
+        .collect();
+    if !typed_keys.is_empty() {
+        body.keys = keys_text::split(typed_keys);
+        fields.push("keys");
+    }
+    Patch::of(&body, &fields).map_err(|why| invalid("entry", why.to_string()))
+}
+
+/// What the wire can say and no entry may hold.
+fn check(entry: &pb::Entry, paths: &[&str]) -> Result<(), Status> {
+    let asked = |path: &str| paths.contains(&path);
+    if asked("position") && entry.position() == pb::EntryPosition::Unspecified {
+        return Err(invalid("entry.position", "is unknown"));
+    }
+    if asked("probability") && !(0.0..=100.0).contains(&entry.probability) {
+        return Err(invalid("entry.probability", "is not between 0 and 100"));
+    }
+    if let Some(unknown) = entry.match_sources.iter().find(|name| {
+        asked("match_sources") && !MATCH_FIELDS.contains(&format!("match_{name}").as_str())
+    }) {
+        return Err(invalid(
+            "entry.match_sources",
+            format!("names {unknown:?}, which is no source"),
+        ));
+    }
+    Ok(())
+}
+
+fn body(entry: &pb::Entry) -> Result<EntryBody, Status> {
+    let matches = |name: &str| entry.match_sources.iter().any(|source| source == name);
+    #[expect(clippy::cast_precision_loss, reason = "orders and weights are small numbers")]
+    let number = |whole: i64| whole as f64;
+    Ok(EntryBody {
+        comment: entry.name.clone(),
+        content: entry.content.clone(),
+        keys: entry.keys.clone(),
+        secondary_keys: entry.secondary_keys.clone(),
+        selective: entry.selective,
+        selective_logic: logic(entry.secondary_logic()),
+        constant: entry.constant,
+        vectorized: entry.vectorized,
+        enabled: entry.enabled,
+        order: number(entry.order),
+        position: position(entry.position()),
+        depth: entry.depth,
+        role: role(&entry.role)?,
+        outlet_name: entry.outlet_name.clone(),
+        ignore_budget: entry.ignore_budget,
+        exclude_recursion: entry.exclude_recursion,
+        prevent_recursion: entry.prevent_recursion,
+        delay_until_recursion: entry.delay_until_recursion,
+        probability: if entry.probability.is_finite() { entry.probability } else { 0.0 },
+        use_probability: entry.use_probability,
+        group: entry.group.clone(),
+        group_override: entry.group_override,
+        group_weight: number(entry.group_weight),
+        use_group_scoring: entry.use_group_scoring,
+        scan_depth: entry.scan_depth,
+        case_sensitive: entry.case_sensitive,
+        match_whole_words: entry.match_whole_words,
+        match_persona_description: matches("persona_description"),
+        match_character_description: matches("character_description"),
+        match_character_personality: matches("character_personality"),
+        match_character_depth_prompt: matches("character_depth_prompt"),
+        match_scenario: matches("scenario"),
+        match_creator_notes: matches("creator_notes"),
+        sticky: entry.sticky,
+        cooldown: entry.cooldown,
+        delay: entry.delay,
+        triggers: entry.triggers.clone(),
+        character_filter: entry.character_filter.clone().map(filter),
+        automation_id: entry.automation_id.clone(),
+        display_index: entry.display_index,
+        ..EntryBody::default()
+    })
+}
+
+fn role(name: &str) -> Result<EntryRole, Status> {
+    match name {
+        "" | "system" => Ok(EntryRole::System),
+        "user" => Ok(EntryRole::User),
+        "assistant" => Ok(EntryRole::Assistant),
+        other => Err(invalid("entry.role", format!("is {other:?}, not system, user or assistant"))),
+    }
+}
+
+fn logic(logic: pb::SecondaryLogic) -> SelectiveLogic {
+    match logic {
+        pb::SecondaryLogic::Unspecified | pb::SecondaryLogic::AndAny => SelectiveLogic::AndAny,
+        pb::SecondaryLogic::NotAll => SelectiveLogic::NotAll,
+        pb::SecondaryLogic::NotAny => SelectiveLogic::NotAny,
+        pb::SecondaryLogic::AndAll => SelectiveLogic::AndAll,
+    }
+}
+
+fn position(position: pb::EntryPosition) -> Position {
+    match position {
+        pb::EntryPosition::Unspecified | pb::EntryPosition::BeforeCharacter => Position::BeforeChar,
+        pb::EntryPosition::AfterCharacter => Position::AfterChar,
+        pb::EntryPosition::AuthorsNoteTop => Position::AnTop,
+        pb::EntryPosition::AuthorsNoteBottom => Position::AnBottom,
+        pb::EntryPosition::AtDepth => Position::AtDepth,
+        pb::EntryPosition::ExamplesTop => Position::EmTop,
+        pb::EntryPosition::ExamplesBottom => Position::EmBottom,
+        pb::EntryPosition::Outlet => Position::Outlet,
+    }
+}
+
+fn filter(filter: pb::CharacterFilter) -> CharacterFilter {
+    CharacterFilter { is_exclude: filter.exclude, names: filter.names, tags: filter.tags }
+}
+
+fn etag(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}

@@ -1,0 +1,271 @@
+//! Entries by hand, and worlds as files.
+
+use futures::TryStreamExt as _;
+use prost_types::FieldMask;
+use tonic::Code;
+use wire::{
+    common::v1::{Reason, UploadHeader},
+    lorebook::v1::{
+        BatchEditEntriesRequest, ChangeOrigin, CreateEntryRequest, DeleteEntryRequest,
+        DeleteWorldRequest, Entry, EntryEdit, EntryPosition, ExportFormat, ExportWorldRequest,
+        GetEntryRequest, ListChangesRequest, ReorderEntriesRequest, SearchEntriesRequest,
+        UpdateEntryRequest, UpdateWorldRequest, World, WorldView, entry_edit::Edit,
+    },
+};
+
+use crate::support::{Fixture, by, refused, replace, start};
+
+fn mask(paths: &[&str]) -> Option<FieldMask> {
+    Some(FieldMask { paths: paths.iter().map(|path| (*path).to_owned()).collect() })
+}
+
+fn update(world: &World, entry: &Entry, paths: &[&str]) -> UpdateEntryRequest {
+    UpdateEntryRequest {
+        world_id: world.world_id.clone(),
+        entry: Some(entry.clone()),
+        update_mask: mask(paths),
+        ..Default::default()
+    }
+}
+
+async fn export(skald: &Fixture, world: &World, view: WorldView, format: ExportFormat) -> Vec<u8> {
+    let request = ExportWorldRequest {
+        world_id: world.world_id.clone(),
+        view: view.into(),
+        format: format.into(),
+    };
+    let stream = skald.worlds().export_world(by("ada", request)).await.expect("exported");
+    let chunks: Vec<_> = stream.into_inner().try_collect().await.expect("streamed");
+    chunks.into_iter().flat_map(|answer| answer.chunk).collect()
+}
+
+#[tokio::test]
+async fn a_created_entry_has_what_is_given_and_otherwise_the_defaults() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let request = || CreateEntryRequest {
+        world_id: world.world_id.clone(),
+        entry: Some(Entry {
+            name: "Elves".into(),
+            content: "Elves sing.".into(),
+            position: EntryPosition::Outlet.into(),
+            ..Default::default()
+        }),
+        field_mask: mask(&["selective"]),
+        keys_text: "/Elf[,;]/, elves".into(),
+        request_id: "r1".into(),
+    };
+    let made = skald.entries().create_entry(by("ada", request())).await.expect("made");
+    let again = skald.entries().create_entry(by("ada", request())).await.expect("replayed");
+    assert_eq!(made.get_ref(), again.get_ref());
+    let made = made.into_inner();
+    let entry = made.entry.expect("an entry");
+    assert_eq!(entry.keys, ["/Elf[,;]/", "elves"]);
+    assert!(entry.enabled && entry.use_probability && !entry.selective);
+    assert_eq!((entry.order, entry.depth, entry.probability), (100, 4, 100.0));
+    assert_eq!((entry.position(), entry.uid), (EntryPosition::Outlet, 3));
+    assert_eq!(made.world.expect("a world").content_revision, 2);
+}
+
+#[tokio::test]
+async fn an_update_changes_what_its_mask_names_if_the_etag_holds() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let mut castle = skald.entry(&world.world_id, "Castle").await;
+    castle.content = "It fell.".into();
+    castle.depth = 9;
+    let done = skald.entries().update_entry(by("ada", update(&world, &castle, &["content"]))).await;
+    let done = done.expect("updated").into_inner();
+    let (entry, world) = (done.entry.expect("an entry"), done.world.expect("a world"));
+    assert_eq!((entry.content.as_str(), entry.depth, entry.entry_revision), ("It fell.", 4, 1));
+    assert_eq!(world.content_revision, 2);
+    let stale = skald.entries().update_entry(by("ada", update(&world, &castle, &["depth"]))).await;
+    refused(stale, Code::Aborted, Reason::EtagMismatch);
+    let lock = Entry { locked: true, ..entry };
+    let done = skald.entries().update_entry(by("ada", update(&world, &lock, &["locked"]))).await;
+    let done = done.expect("locked").into_inner();
+    assert_eq!(done.world.expect("a world").content_revision, 2);
+    let operation = replace(&lock, "no");
+    let refusal = skald.apply("c1", &world, 2, vec![operation]).await;
+    refused(refusal, Code::FailedPrecondition, Reason::OperationsInvalid);
+}
+
+#[tokio::test]
+async fn a_malformed_entry_is_refused_by_its_field() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let castle = skald.entry(&world.world_id, "Castle").await;
+    let bad = async |entry: Entry, path: &str| {
+        skald.entries().update_entry(by("ada", update(&world, &entry, &[path]))).await
+    };
+    let refusals = [
+        bad(Entry { probability: f64::NAN, ..castle.clone() }, "probability").await,
+        bad(Entry { role: "god".into(), ..castle.clone() }, "role").await,
+        bad(Entry { position: 0, ..castle.clone() }, "position").await,
+        bad(Entry { match_sources: vec!["x".into()], ..castle.clone() }, "match_sources").await,
+        bad(castle.clone(), "layer").await,
+    ];
+    for refusal in refusals {
+        refused(refusal, Code::InvalidArgument, Reason::FieldInvalid);
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_in_a_dynamic_world_is_in_its_history() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let on = World { dynamic_enabled: true, ..world.clone() };
+    let request = UpdateWorldRequest {
+        world: Some(on),
+        update_mask: mask(&["dynamic_enabled"]),
+        request_id: String::new(),
+    };
+    skald.worlds().update_world(by("ada", request)).await.expect("switched on");
+    let castle = skald.entry(&world.world_id, "Castle").await;
+    let request = DeleteEntryRequest {
+        world_id: world.world_id.clone(),
+        entry_id: castle.entry_id.clone(),
+        etag: castle.etag.clone(),
+        request_id: "r1".into(),
+    };
+    let done = skald.entries().delete_entry(by("ada", request.clone())).await.expect("deleted");
+    let again = skald.entries().delete_entry(by("ada", request)).await.expect("replayed");
+    assert_eq!(done.get_ref(), again.get_ref());
+    let request = ListChangesRequest { world_id: world.world_id.clone(), ..Default::default() };
+    let listed = skald.history().list_changes(by("ada", request)).await.expect("listed");
+    let listed = listed.into_inner().changes;
+    assert_eq!(
+        (listed.len(), listed[0].origin(), listed[0].revertible),
+        (1, ChangeOrigin::Manual, false)
+    );
+    let request = GetEntryRequest { world_id: world.world_id, entry_id: castle.entry_id };
+    let gone = skald.entries().get_entry(by("ada", request)).await;
+    refused(gone, Code::NotFound, Reason::NotFound);
+}
+
+#[tokio::test]
+async fn entries_are_reordered_searched_and_edited_in_batches() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let (wolves, winter) = (
+        skald.entry(&world.world_id, "Wolves").await,
+        skald.entry(&world.world_id, "Winter").await,
+    );
+    let request = ReorderEntriesRequest {
+        world_id: world.world_id.clone(),
+        entry_ids: vec![winter.entry_id.clone(), wolves.entry_id.clone()],
+        request_id: String::new(),
+    };
+    skald.entries().reorder_entries(by("ada", request)).await.expect("reordered");
+    let (_, entries) = skald.read("ada", &world.world_id, WorldView::Authored).await.expect("read");
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["Winter", "Castle", "Wolves"]);
+
+    let search = |text: &str| SearchEntriesRequest {
+        world_id: world.world_id.clone(),
+        text: text.into(),
+        page_size: 1,
+        ..Default::default()
+    };
+    let found =
+        skald.entries().search_entries(by("ada", search("W"))).await.expect("found").into_inner();
+    assert_eq!((found.entries.len(), found.entries[0].name.as_str()), (1, "Winter"));
+    let next = SearchEntriesRequest { page_token: found.next_page_token, ..search("W") };
+    let found = skald.entries().search_entries(by("ada", next)).await.expect("found").into_inner();
+    assert_eq!((found.entries[0].name.as_str(), found.next_page_token.as_str()), ("Wolves", ""));
+    let empty = skald.entries().search_entries(by("ada", search(""))).await;
+    refused(empty, Code::InvalidArgument, Reason::FieldInvalid);
+
+    let edits = [
+        Edit::Delete(DeleteEntryRequest {
+            entry_id: winter.entry_id.clone(),
+            ..Default::default()
+        }),
+        Edit::Update(UpdateEntryRequest {
+            entry: Some(Entry {
+                entry_id: wolves.entry_id.clone(),
+                order: 7,
+                ..Default::default()
+            }),
+            update_mask: mask(&["order"]),
+            ..Default::default()
+        }),
+    ];
+    let request = BatchEditEntriesRequest {
+        world_id: world.world_id.clone(),
+        edits: edits.map(|edit| EntryEdit { edit: Some(edit) }).into(),
+        request_id: String::new(),
+    };
+    let done = skald.entries().batch_edit_entries(by("ada", request)).await.expect("edited");
+    let done = done.into_inner();
+    assert_eq!(done.entry_ids, [winter.entry_id, wolves.entry_id]);
+    let world = done.world.expect("a world");
+    assert_eq!((world.content_revision, world.entry_count), (3, 2));
+}
+
+#[tokio::test]
+async fn an_exported_world_imports_equal_and_keeps_what_is_unknown() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    for format in [ExportFormat::WorldInfo, ExportFormat::CharacterBookV3, ExportFormat::LorebookV3]
+    {
+        let file = export(&skald, &world, WorldView::Authored, format).await;
+        let answer = skald.upload("bob", UploadHeader::default(), &file).await.expect("imported");
+        let copy = answer.into_inner().world.expect("a world");
+        assert_eq!((copy.name.as_str(), copy.entry_count), ("North", 3));
+        let (_, then) =
+            skald.read("ada", &world.world_id, WorldView::Authored).await.expect("read");
+        let (_, now) = skald.read("bob", &copy.world_id, WorldView::Authored).await.expect("read");
+        for (now, then) in now.into_iter().zip(then) {
+            let plain = |entry: Entry| Entry {
+                entry_id: String::new(),
+                etag: String::new(),
+                display_index: None,
+                ..entry
+            };
+            assert_eq!(plain(now), plain(then));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_backup_restores_overlays_and_a_history_that_can_be_undone() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let castle = skald.entry(&world.world_id, "Castle").await;
+    skald.apply("c1", &world, 1, vec![replace(&castle, "Ash.")]).await.expect("applied");
+    let file = export(&skald, &world, WorldView::All, ExportFormat::WorldInfo).await;
+    let answer = skald.upload("ada", UploadHeader::default(), &file).await.expect("restored");
+    let copy = answer.into_inner().world.expect("a world");
+    assert_eq!((copy.entry_count, copy.dynamic_entry_count), (4, 1));
+    let request = ListChangesRequest { world_id: copy.world_id.clone(), ..Default::default() };
+    let listed = skald.history().list_changes(by("ada", request)).await.expect("listed");
+    let change = listed.into_inner().changes.remove(0);
+    assert_ne!(change.change_id, "c1");
+    let request = wire::lorebook::v1::RevertChangeRequest {
+        change_id: change.change_id,
+        request_id: String::new(),
+    };
+    skald.history().revert_change(by("ada", request)).await.expect("undone");
+    let read = skald.read("ada", &copy.world_id, WorldView::Effective).await.expect("read");
+    assert!(read.1.iter().any(|entry| entry.content == castle.content));
+    let request = ExportWorldRequest {
+        world_id: world.world_id,
+        view: WorldView::All.into(),
+        format: ExportFormat::CharacterBookV2.into(),
+    };
+    let refusal = skald.worlds().export_world(by("ada", request)).await;
+    refused(refusal.map(|_| ()), Code::InvalidArgument, Reason::FieldInvalid);
+}
+
+#[tokio::test]
+async fn a_deleted_world_is_gone_and_deleting_it_again_is_fine() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    for _ in 0..2 {
+        let request = DeleteWorldRequest { world_id: world.world_id.clone() };
+        skald.worlds().delete_world(by("ada", request)).await.expect("deleted");
+    }
+    let gone = skald.read("ada", &world.world_id, WorldView::Authored).await;
+    refused(gone, Code::NotFound, Reason::NotFound);
+}
