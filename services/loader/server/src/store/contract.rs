@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use host::{database::Postgres, idempotency::Scope, testing};
 use kernel::{
-    CharacterId, Digest, GenerationId, ManualClock, Owner, PresetId, RequestId, SessionId, Subject,
+    CharacterId, GenerationId, ManualClock, Owner, PresetId, RequestId, SessionId, Subject,
     TenantId, Timestamp, UserId, WorldId, digest,
 };
 use loader_core::{
@@ -495,16 +495,6 @@ async fn a_lease_and_a_guarded_write_never_both_miss_each_other() {
             let saw_it = compiled.expect("begun").preset.is_some();
             assert_eq!(saw_it, deleted.is_err(), "round {round}");
         }
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_digest_of_another_content_finds_nothing() {
-    on_each(|store| async move {
-        let (ada, _) = furnished(&store).await;
-        let other: Digest = digest(b"other");
-        assert_eq!(store.character_by_hash(&ada, &other).await.expect("read"), None);
     })
     .await;
 }
