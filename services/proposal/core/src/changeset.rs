@@ -122,3 +122,102 @@ impl Changeset {
         Ok(Self { stage, version: self.version + 1, ..self.clone() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernel::{EntryId, Subject, TenantId, digest};
+
+    use super::*;
+    use crate::operation::Kind;
+
+    const NOW: Timestamp = Timestamp::from_micros(5);
+
+    fn pending() -> Changeset {
+        let (tenant, subject) = (TenantId::new("t"), Subject::new("s"));
+        Changeset {
+            id: ChangesetId::new("c1").expect("an id"),
+            owner: Owner { tenant: tenant.expect("an id"), subject: subject.expect("an id") },
+            evaluation: EvaluationId::new("v1").expect("an id"),
+            world: WorldId::new("w1").expect("an id"),
+            world_name: "W".into(),
+            base_revision: 1,
+            stage: Stage::Pending,
+            version: 1,
+            summary: "as judged".into(),
+            operations: vec![retire("e1"), retire("e2")],
+            source: Source::default(),
+            attempts: 0,
+            application: None,
+            stale_reason: String::new(),
+            created_at: Timestamp::default(),
+            decided_at: None,
+        }
+    }
+
+    fn retire(target: &str) -> Operation {
+        Operation {
+            kind: Kind::Archive,
+            target: EntryId::new(target).ok(),
+            name: None,
+            content: None,
+            constant: None,
+            keywords: None,
+            rationale: String::new(),
+        }
+    }
+
+    fn begun(changeset: &Changeset) -> Changeset {
+        let application = Application {
+            change: changeset.next_change(),
+            operations: changeset.operations.clone(),
+            left_out: Vec::new(),
+            request_id: RequestId::new("r1").expect("an id"),
+            request: digest(b"request"),
+            since: NOW,
+        };
+        changeset.begun(application).expect("pending")
+    }
+
+    #[test]
+    fn every_decision_makes_the_next_version() {
+        let versions = [
+            pending().edited(vec![retire("e3")], None),
+            pending().stale("moved".into(), NOW),
+            pending().rejected(NOW),
+            begun(&pending()).released(),
+        ];
+        let versions: Vec<_> =
+            versions.into_iter().map(|next| next.expect("made").version).collect();
+        assert_eq!(versions, [2, 2, 2, 3]);
+    }
+
+    #[test]
+    fn each_application_has_a_change_of_its_own() {
+        let first = begun(&pending());
+        assert_eq!(first.application.as_ref().map(|began| began.change.as_str()), Some("c1:1"));
+        let second = begun(&first.released().expect("applying"));
+        assert_eq!(second.application.map(|began| began.change.to_string()), Some("c1:2".into()));
+    }
+
+    #[test]
+    fn an_edit_without_a_summary_keeps_the_present_one() {
+        let edited = pending().edited(vec![retire("e3")], None).expect("pending");
+        assert_eq!(edited.summary, "as judged");
+        let edited = pending().edited(vec![retire("e3")], Some(String::new())).expect("pending");
+        assert_eq!(edited.summary, "");
+    }
+
+    #[test]
+    fn what_is_applied_keeps_what_was_frozen_and_what_is_stale_does_not() {
+        let applied = begun(&pending()).applied(NOW).expect("applying");
+        assert!(applied.application.is_some() && applied.decided_at == Some(NOW));
+        let stale = begun(&pending()).stale("moved".into(), NOW).expect("applying");
+        assert!(stale.application.is_none() && stale.stale_reason == "moved");
+    }
+
+    #[test]
+    fn a_late_decision_makes_nothing() {
+        let applied = begun(&pending()).applied(NOW).expect("applying");
+        assert_eq!(applied.rejected(NOW), Err(WrongStage { found: Stage::Applied }));
+    }
+}

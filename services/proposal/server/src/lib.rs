@@ -79,9 +79,7 @@ impl Server {
 
     /// Starts leasing work and finishing what a crash left unfinished, until `shutdown` begins.
     pub fn run(&self, shutdown: &Shutdown) {
-        for _ in 0..self.judges {
-            shutdown.spawn(self.worker.clone().run(shutdown.clone()));
-        }
+        shutdown.spawn(self.worker.clone().run(self.judges, shutdown.clone()));
         shutdown.spawn(self.proposals.clone().sweep(shutdown.clone()));
     }
 }

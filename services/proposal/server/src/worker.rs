@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use host::{caller::Caller, link::Peer, shutdown::Shutdown, status};
 use kernel::SessionId;
 use proposal_core::{Changeset, Evaluation};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use wire::{
     common::v1::Reason,
@@ -18,6 +19,8 @@ use crate::{error::Error, grpc::from_proto, judge::Judge};
 
 /// How long one lease call waits for work.
 const WAIT_MS: u32 = 20_000;
+/// Jobs of one lease call.
+const JOBS_MAX: usize = 32;
 /// Pause after a ledger that could not be asked; doubles up to the longest.
 const PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
@@ -43,36 +46,61 @@ impl Worker {
         Self { ledger, judge }
     }
 
-    /// One job after the other, until `shutdown` begins. A job that the end interrupts is leased again.
-    pub async fn run(self: Arc<Self>, shutdown: Shutdown) {
+    /// Keeps up to `judges` jobs in hand until `shutdown` begins; one that the end interrupts is leased again.
+    pub async fn run(self: Arc<Self>, judges: usize, shutdown: Shutdown) {
+        let free = Arc::new(Semaphore::new(judges));
         let mut pause = PAUSE;
         loop {
-            let stepped = tokio::select! {
+            let leased = tokio::select! {
                 () = shutdown.stopping() => return,
-                stepped = self.step() => stepped,
+                leased = self.lease(&free) => leased,
             };
-            let Err(status) = stepped else {
-                pause = PAUSE;
-                continue;
-            };
-            tracing::warn!(code = ?status.code(), "the ledger could not be asked for work");
-            tokio::select! {
-                () = shutdown.stopping() => return,
-                () = tokio::time::sleep(pause) => {}
+            match leased {
+                Ok(leased) => {
+                    pause = PAUSE;
+                    for (job, permit) in leased {
+                        shutdown.spawn(self.clone().take(job, permit, shutdown.clone()));
+                    }
+                }
+                Err(status) => {
+                    tracing::warn!(code = ?status.code(), "the ledger could not be asked for work");
+                    tokio::select! {
+                        () = shutdown.stopping() => return,
+                        () = tokio::time::sleep(pause) => {}
+                    }
+                    pause = (pause * 2).min(PAUSE_MAX);
+                }
             }
-            pause = (pause * 2).min(PAUSE_MAX);
         }
     }
 
-    /// Leases one job, if there is one within the wait, and ends it.
-    pub(crate) async fn step(&self) -> Result<(), Status> {
-        let request =
-            LeaseWorkRequest { max_jobs: 1, wait_ms: WAIT_MS, worker: "proposal".to_owned() };
+    /// Waits for a free judge, then for work; no more jobs than judges are free.
+    async fn lease(
+        &self,
+        free: &Arc<Semaphore>,
+    ) -> Result<Vec<(Job, OwnedSemaphorePermit)>, Status> {
+        let Ok(first) = free.clone().acquire_owned().await else { return Ok(Vec::new()) };
+        let more = std::iter::from_fn(|| free.clone().try_acquire_owned().ok());
+        let permits: Vec<_> = std::iter::once(first).chain(more).take(JOBS_MAX).collect();
+        let request = LeaseWorkRequest {
+            max_jobs: u32::try_from(permits.len()).unwrap_or(1),
+            wait_ms: WAIT_MS,
+            worker: "proposal".to_owned(),
+        };
         let mut client = WorkServiceClient::new(self.ledger.itself());
-        for job in client.lease_work(request).await?.into_inner().jobs {
-            self.end(job).await?;
+        let jobs = client.lease_work(request).await?.into_inner().jobs;
+        Ok(jobs.into_iter().zip(permits).collect())
+    }
+
+    async fn take(self: Arc<Self>, job: Job, permit: OwnedSemaphorePermit, shutdown: Shutdown) {
+        let id = job.job_id.clone();
+        tokio::select! {
+            () = shutdown.stopping() => {}
+            ended = self.end(job) => if let Err(status) = ended {
+                tracing::warn!(job = id, code = ?status.code(), "a job could not be ended");
+            }
         }
-        Ok(())
+        drop(permit);
     }
 
     async fn end(&self, job: Job) -> Result<(), Status> {
