@@ -239,6 +239,22 @@ impl WorldService for Lorebook {
     ) -> Result<Response<pb::UpdateWorldResponse>, Status> {
         Err(Status::unimplemented("not here"))
     }
+
+    type ExportWorldStream = BoxStream<pb::ExportWorldResponse>;
+
+    async fn export_world(
+        &self,
+        _: Request<pb::ExportWorldRequest>,
+    ) -> Result<Response<Self::ExportWorldStream>, Status> {
+        Err(Status::unimplemented("not here"))
+    }
+
+    async fn delete_world(
+        &self,
+        _: Request<pb::DeleteWorldRequest>,
+    ) -> Result<Response<pb::DeleteWorldResponse>, Status> {
+        Err(Status::unimplemented("not here"))
+    }
 }
 
 #[tonic::async_trait]
