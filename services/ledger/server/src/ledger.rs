@@ -12,6 +12,7 @@ use crate::{board::Board, store::Store};
 mod append;
 mod authored;
 mod context;
+mod explain;
 mod frames;
 mod generation;
 mod load;

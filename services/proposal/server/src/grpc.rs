@@ -18,7 +18,7 @@ use wire::proposal::v1::{
     evaluation_service_server::EvaluationService,
 };
 
-use crate::proposals::{Answered, Proposals, Shown, method};
+use crate::proposals::{Answered, Proposals, method};
 
 /// Handlers of both services.
 #[derive(Clone)]
@@ -48,7 +48,16 @@ impl ChangesetService for Handlers {
         let after = after.as_deref().map(from_proto::position).transpose()?;
         // One more than the page holds tells whether there is another page.
         let found = self.0.list(caller, &which, after.as_ref(), size + 1).await?;
-        Ok(Response::new(page(&found, size, listing)))
+        let mut filling = Filling::new(size);
+        let all = found.iter().map(|shown| (shown, to_proto::changeset(shown)));
+        let page: Vec<_> = all.take_while(|(_, item)| filling.takes(item.encoded_len())).collect();
+        let more = page.last().filter(|_| page.len() < found.len());
+        let next_page_token =
+            more.map(|(last, _)| listing.token(&to_proto::position(&last.changeset)));
+        Ok(Response::new(pb::ListChangesetsResponse {
+            next_page_token: next_page_token.unwrap_or_default(),
+            changesets: page.into_iter().map(|(_, item)| item).collect(),
+        }))
     }
 
     async fn get_changeset(
@@ -126,17 +135,6 @@ impl EvaluationService for Handlers {
         let evaluation = Some(to_proto::evaluation(&found.0, &found.1));
         Ok(Response::new(pb::GetEvaluationResponse { evaluation }))
     }
-}
-
-/// As many as the page holds, and where the next one begins.
-fn page(found: &[Shown], size: usize, listing: Listing<'_>) -> pb::ListChangesetsResponse {
-    let mut filling = Filling::new(size);
-    let all = found.iter().map(to_proto::changeset);
-    let changesets: Vec<_> = all.take_while(|item| filling.takes(item.encoded_len())).collect();
-    let last = found.get(changesets.len().saturating_sub(1));
-    let more = last.filter(|_| changesets.len() < found.len());
-    let token = more.map(|last| listing.token(&to_proto::position(&last.changeset)));
-    pb::ListChangesetsResponse { changesets, next_page_token: token.unwrap_or_default() }
 }
 
 fn respond<T, M>(answered: Answered<T>, message: impl FnOnce(T) -> M) -> Response<M> {

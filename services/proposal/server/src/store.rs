@@ -8,8 +8,6 @@ mod statements;
 #[cfg(test)]
 mod suite;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use host::{
     database::{self, DatabaseError, Failure, Place},
@@ -17,6 +15,7 @@ use host::{
 };
 use kernel::{ChangesetId, EvaluationId, Owner, SessionId, Timestamp, WorldId};
 use proposal_core::{Changeset, Evaluation, JudgedTurn};
+use std::sync::Arc;
 
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;

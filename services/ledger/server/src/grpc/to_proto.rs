@@ -363,7 +363,7 @@ fn origin(origin: &Origin) -> pb::Origin {
         kind: origin.kind.to_owned(),
         offset: origin.offset,
         key: origin.key.clone(),
-        reason: String::new(),
+        reason: origin.reason.clone(),
     }
 }
 

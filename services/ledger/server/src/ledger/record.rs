@@ -52,6 +52,9 @@ pub struct KeptProfile {
     pub segments: Vec<Segment>,
     pub texts: Vec<Digest>,
     pub options: in_chat::Options,
+    /// The preset leaves out sections that callers added.
+    #[serde(default)]
+    pub replace: bool,
 }
 
 /// A profile with its texts.
@@ -59,6 +62,7 @@ pub struct KeptProfile {
 pub(super) struct Profile {
     pub segments: Vec<Segment>,
     pub options: in_chat::Options,
+    pub replace: bool,
 }
 
 // === impl RequestRecord ===
@@ -96,7 +100,8 @@ impl Profile {
         let named = texts.iter().map(|(digest, _)| *digest).collect();
         texts.sort();
         texts.dedup();
-        (KeptProfile { segments, texts: named, options: self.options.clone() }, texts)
+        let (options, replace) = (self.options.clone(), self.replace);
+        (KeptProfile { segments, texts: named, options, replace }, texts)
     }
 }
 
@@ -120,6 +125,7 @@ impl Ledger {
             })?;
             Ok(Segment { text, ..segment.clone() })
         });
-        Ok(Profile { segments: segments.collect::<Result<_>>()?, options: kept.options.clone() })
+        let segments = segments.collect::<Result<_>>()?;
+        Ok(Profile { segments, options: kept.options.clone(), replace: kept.replace })
     }
 }

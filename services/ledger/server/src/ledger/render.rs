@@ -1,9 +1,13 @@
 //! A state becomes the blocks of a request, in its session's mode, each with where it comes from.
 
+use std::collections::HashMap;
+
 use ledger_core::{State, event::Versions};
 use prompt::{
-    Block, ProfileMode, Role,
+    Block, ProfileMode,
     derive::{Author, Source, role},
+    escape,
+    history::{self, Form, History},
     in_chat,
     item::Piece,
     journal::{self, RenderVersion, Tail},
@@ -28,6 +32,8 @@ pub struct Origin {
     pub offset: u64,
     pub key: String,
     pub turn: Option<u64>,
+    /// Why the loader put it there; filled in when a request is shown.
+    pub reason: String,
 }
 
 /// The forms that new requests take.
@@ -48,85 +54,81 @@ pub(super) fn render(
         (ProfileMode::Journal, _) | (_, None) => {
             let journal = journal::render(version, state.pieces(), tail, texts)?;
             let marks = journal.marks();
-            let origins = journal.origins.iter().map(|origin| of_journal(state, origin));
+            let sources = Sources::of(state);
+            let origins = journal.origins.iter().map(|origin| sources.of_journal(origin));
             Ok(Rendered { origins: origins.collect(), marks, blocks: journal.blocks })
         }
-        (ProfileMode::InChat, Some(profile)) => {
-            Ok(render_in_chat(state, profile, names, tail, texts))
-        }
-        (ProfileMode::Contract, Some(profile)) => {
-            render_contract(state, version, profile, tail, texts)
-        }
+        (ProfileMode::InChat, Some(profile)) => render_in_chat(state, profile, names, tail, texts),
+        (ProfileMode::Contract, Some(profile)) => render_contract(state, profile, tail, texts),
     }
 }
 
-/// IN_CHAT: bare texts; callers' sections lie where they are, without wrappers.
+/// IN_CHAT: callers' sections ahead of the history, and everything bare.
 fn render_in_chat(
     state: &State,
     profile: &Profile,
-    (user, character): (&str, &str),
+    names: (&str, &str),
     tail: Option<Tail<'_>>,
     texts: &Found,
-) -> Rendered {
-    let (mut history, mut sources) = (Vec::new(), Vec::new());
-    for piece in state.pieces() {
-        let (role, name) = match piece {
-            Piece::Section(section) if section.profile.is_none() => (Role::System, None),
-            Piece::Section(_) | Piece::Stamp(_) => continue,
-            Piece::Message(message) => {
-                let turn = message.voice.turn().and_then(|seq| state.turn(seq));
-                let name = turn.map(|turn| speaker(turn.author(), user, character));
-                (role(message.voice.source()), name)
-            }
-            Piece::Reply { .. } => (role(Source::Reply), Some(character)),
-        };
-        let text = texts.or_empty(piece.text());
-        if !text.is_empty() {
-            history.push(in_chat::HistoryItem { role, name, text });
-            sources.push(of_piece(state, &piece));
+) -> Result<Rendered, journal::MissingText> {
+    let History { sections, messages } = history::render(Form::Plain, state.pieces(), texts)?;
+    let sections = if profile.replace { journal::Rendered::default() } else { sections };
+    let known = Sources::of(state);
+    let (mut items, mut sources) = (Vec::new(), Vec::new());
+    for shown in [&sections, &messages] {
+        for (block, origin) in shown.blocks.iter().zip(&shown.origins) {
+            let from = known.of_journal(origin);
+            let (role, name) = (block.role, speaker(state, &from, names));
+            items.push(in_chat::HistoryItem { role, name, text: &block.text });
+            sources.push(from);
         }
     }
-    let mut blocks = in_chat::assemble(&profile.segments, &history, &profile.options);
+    let mut blocks = in_chat::assemble(&profile.segments, &items, &profile.options);
     let mut origins: Vec<Vec<Origin>> =
-        blocks.iter().map(|block| of_text(block, profile, &history, &sources)).collect();
+        blocks.iter().map(|block| of_text(block, profile, &items, &sources)).collect();
     if let Some(Tail::Guidance(text) | Tail::SummaryInstruction(text)) = tail {
         blocks.push(Block::new(role(Source::Guidance), text));
         origins.push(vec![Origin { kind: "guidance", ..Origin::default() }]);
     }
-    Rendered { marks: marks(&blocks), blocks, origins }
+    Ok(Rendered { marks: marks(&blocks), blocks, origins })
 }
 
-fn speaker<'a>(author: Author, user: &'a str, character: &'a str) -> &'a str {
-    match author {
-        Author::User => user,
-        Author::Assistant | Author::System => character,
-    }
+/// Who speaks a block, where it was spoken.
+fn speaker<'a>(
+    state: &State,
+    origins: &[Origin],
+    (user, character): (&'a str, &'a str),
+) -> Option<&'a str> {
+    let turn = state.turn(origins.first()?.turn?)?;
+    Some(if turn.author() == Author::User { user } else { character })
 }
 
-/// CONTRACT: the profile, then the history in the ledger's own wrappers.
+/// CONTRACT: the profile, callers' sections, then the history in the ledger's own wrappers.
 fn render_contract(
     state: &State,
-    version: RenderVersion,
     profile: &Profile,
     tail: Option<Tail<'_>>,
     texts: &Found,
 ) -> Result<Rendered, journal::MissingText> {
-    let shown = state.pieces().filter(|piece| match piece {
-        Piece::Section(section) => section.profile.is_none(),
-        Piece::Stamp(_) => false,
-        Piece::Message(_) | Piece::Reply { .. } => true,
-    });
-    let journal = journal::render(version, shown, tail, texts)?;
-    // The protocol text explains stamps and profile sections, and here there are none.
-    let history: Vec<Block> = journal.blocks.into_iter().skip(1).collect();
-    let of_history = journal.origins.iter().skip(1).map(|origin| of_journal(state, origin));
-    let behind = history.len();
-    let blocks = prompt::contract::assemble(&profile.segments, history);
+    let History { sections, messages } = history::render(Form::Wrapped, state.pieces(), texts)?;
+    let sections = if profile.replace { journal::Rendered::default() } else { sections };
+    let known = Sources::of(state);
+    let of_history = sections.origins.iter().chain(&messages.origins);
+    let of_history = of_history.map(|origin| known.of_journal(origin));
+    let mut behind: Vec<Block> = sections.blocks;
+    behind.extend(messages.blocks);
+    let mut of_history: Vec<Vec<Origin>> = of_history.collect();
+    if let Some(Tail::Guidance(text) | Tail::SummaryInstruction(text)) = tail {
+        behind.push(Block::new(role(Source::Guidance), escape::text(text)));
+        of_history.push(vec![Origin { kind: "guidance", ..Origin::default() }]);
+    }
+    let history = behind.len();
+    let blocks = prompt::contract::assemble(&profile.segments, behind);
     let segments = profile.segments.iter().filter(|segment| !segment.text.is_empty());
     let of_profile = segments.map(|segment| {
         vec![Origin { kind: "profile", key: segment.key.clone(), ..Origin::default() }]
     });
-    let origins = of_profile.take(blocks.len() - behind).chain(of_history).collect();
+    let origins = of_profile.take(blocks.len() - history).chain(of_history).collect();
     Ok(Rendered { marks: marks(&blocks), blocks, origins })
 }
 
@@ -135,24 +137,8 @@ fn marks(blocks: &[Block]) -> Vec<BlockMark> {
     blocks.iter().map(|block| BlockMark::new(block, Vec::new())).collect()
 }
 
-fn of_journal(state: &State, origin: &journal::Origin) -> Vec<Origin> {
-    let of_offset = |offset: u64| {
-        let mut pieces = state.pieces();
-        pieces
-            .find(|piece| piece_offset(piece) == offset)
-            .map_or(Origin { kind: "section", offset, ..Origin::default() }, |piece| {
-                of_piece(state, &piece)
-            })
-    };
-    match origin {
-        journal::Origin::Protocol => vec![Origin { kind: "protocol", ..Origin::default() }],
-        journal::Origin::Tail => vec![Origin { kind: "guidance", ..Origin::default() }],
-        journal::Origin::Reply { slot, offset } => {
-            vec![Origin { kind: "turn", offset: *offset, turn: Some(*slot), ..Origin::default() }]
-        }
-        other => other.offsets().into_iter().map(of_offset).collect(),
-    }
-}
+/// Every piece of a state by its event, so that a render stays linear.
+struct Sources(HashMap<u64, Origin>);
 
 fn piece_offset(piece: &Piece<'_>) -> u64 {
     match piece {
@@ -168,7 +154,7 @@ fn of_piece(state: &State, piece: &Piece<'_>) -> Origin {
     match piece {
         Piece::Section(section) => {
             let kind = if section.profile.is_some() { "profile" } else { "section" };
-            Origin { kind, offset, key: section.key.to_string(), turn: None }
+            Origin { kind, offset, key: section.key.to_string(), ..Origin::default() }
         }
         Piece::Stamp(_) => Origin { kind: "stamp", offset, ..Origin::default() },
         Piece::Reply { slot, .. } => {
@@ -189,12 +175,33 @@ fn of_piece(state: &State, piece: &Piece<'_>) -> Origin {
     }
 }
 
+// === impl Sources ===
+
+impl Sources {
+    fn of(state: &State) -> Self {
+        let pieces = state.pieces();
+        Self(pieces.map(|piece| (piece_offset(&piece), of_piece(state, &piece))).collect())
+    }
+
+    fn of_journal(&self, origin: &journal::Origin) -> Vec<Origin> {
+        let of_offset = |offset: u64| {
+            let unknown = || Origin { kind: "section", offset, ..Origin::default() };
+            self.0.get(&offset).cloned().unwrap_or_else(unknown)
+        };
+        match origin {
+            journal::Origin::Protocol => vec![Origin { kind: "protocol", ..Origin::default() }],
+            journal::Origin::Tail => vec![Origin { kind: "guidance", ..Origin::default() }],
+            other => other.offsets().into_iter().map(of_offset).collect(),
+        }
+    }
+}
+
 /// In IN_CHAT neighbours may have been joined: every segment or message whose text is in the block.
 fn of_text(
     block: &Block,
     profile: &Profile,
     history: &[in_chat::HistoryItem<'_>],
-    sources: &[Origin],
+    sources: &[Vec<Origin>],
 ) -> Vec<Origin> {
     let segments = profile.segments.iter();
     let of_segments = segments
@@ -204,6 +211,6 @@ fn of_text(
         .iter()
         .zip(sources)
         .filter(|(item, _)| item.role == block.role && block.text.ends_with(item.text))
-        .map(|(_, origin)| origin.clone());
+        .flat_map(|(_, origins)| origins.clone());
     of_segments.chain(of_history).collect()
 }

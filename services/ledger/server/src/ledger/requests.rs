@@ -96,7 +96,9 @@ impl Ledger {
         let record = self.request_record(owner, session, offset).await?;
         let (replay, rendered) =
             self.rebuild(owner, session, &before, &event, stamp, &record).await?;
-        let blocks = rendered.blocks.into_iter().zip(rendered.origins);
+        let mut origins = rendered.origins;
+        self.explain(owner, session, &before, &record, &mut origins).await?;
+        let blocks = rendered.blocks.into_iter().zip(origins);
         Ok(ShownRequest {
             offset,
             requested_at: event.meta.recorded_at,

@@ -1,7 +1,5 @@
 //! Every error becomes a status here, in one match.
 
-use std::time::Duration;
-
 use host::{
     database::Failure,
     status::{self, Refusal},
@@ -62,7 +60,7 @@ impl From<Error> for Status {
             Error::Reused(reused) => reused.into(),
             Error::Store(error) => of_store(&error),
             Error::Lorebook(status) => *status,
-            Error::Contended(_) => status::overloaded(why, Duration::from_secs(1)),
+            Error::Contended(_) => status::overloaded(why, std::time::Duration::from_secs(1)),
         }
     }
 }

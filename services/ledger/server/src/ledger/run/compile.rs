@@ -1,6 +1,6 @@
 //! Asking the loader for the profile of one request.
 
-use kernel::Digest;
+use kernel::{Digest, limits};
 use ledger_core::{Body, State, event::Failure};
 use prompt::{
     Placement, Role, Segment, SegmentKind,
@@ -15,11 +15,24 @@ use crate::{
     ledger::{load, record::DiagnosticRecord, texts::Found},
 };
 
+/// Texts of activation messages in one compile request, below the wire's message limit.
+const ACTIVATION_BYTES_MAX: usize = limits::MESSAGE_BYTES_MAX * 3 / 4;
+
 /// A compiled profile.
 pub(super) struct Compiled {
     pub segments: Vec<Segment>,
     pub summary: mesh_pb::ProfileSummary,
+    pub format: ChatFormat,
+}
+
+/// What the preset says about the history.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+pub(super) struct ChatFormat {
+    #[serde(flatten)]
     pub options: in_chat::Options,
+    /// Leaves out sections that callers added.
+    #[serde(default)]
+    pub replace: bool,
 }
 
 /// Timed lore effects and variables, as the reply before carries them.
@@ -54,13 +67,13 @@ impl Reply {
         let summary = summary.ok_or_else(|| {
             Stopped::of(Failure::Compile, "the loader's answer ended without a summary")
         })?;
-        let options = match summary.chat_format_json.as_str() {
-            "" => in_chat::Options::default(),
+        let format = match summary.chat_format_json.as_str() {
+            "" => ChatFormat::default(),
             json => serde_json::from_str(json).map_err(|error| {
                 Stopped::of(Failure::Compile, format!("the loader's chat format: {error}"))
             })?,
         };
-        Ok(Compiled { segments, summary, options })
+        Ok(Compiled { segments, summary, format })
     }
 
     async fn compile_request(&self, state: &State) -> Result<mesh_pb::CompileRequest> {
@@ -124,11 +137,20 @@ fn spoken_turns(state: &State, slot: u64) -> u64 {
     said.count() as u64
 }
 
+/// The newest messages, oldest first, within what the loader scans at the most and one message carries.
 fn messages(
     spoken: &[ledger_core::state::Spoken],
     texts: &Found,
 ) -> Vec<mesh_pb::ActivationMessage> {
-    let said = spoken.iter().filter_map(|said| {
+    let mut bytes_left = ACTIVATION_BYTES_MAX;
+    let newest = spoken.iter().rev().filter(|said| said.turn.is_some());
+    let newest = newest.take(limits::SCAN_MESSAGES_MAX).take_while(|said| {
+        let bytes = texts.or_empty(said.text).len();
+        let fits = bytes <= bytes_left;
+        bytes_left = bytes_left.saturating_sub(bytes);
+        fits
+    });
+    let said = newest.filter_map(|said| {
         let (_, turn) = said.turn.as_ref()?;
         Some(mesh_pb::ActivationMessage {
             id: turn.to_string(),
@@ -148,7 +170,9 @@ fn messages(
             .to_owned(),
         })
     });
-    said.collect()
+    let mut messages: Vec<mesh_pb::ActivationMessage> = said.collect();
+    messages.reverse();
+    messages
 }
 
 pub(super) fn diagnostics(given: &[common_pb::Diagnostic]) -> Vec<DiagnosticRecord> {

@@ -17,7 +17,11 @@ use prompt::{
     prefix::{SharedPrefix, request_digest, shared_prefix},
 };
 
-use super::{Reply, Stopped, compile::Compiled, tokens};
+use super::{
+    Reply, Stopped,
+    compile::{ChatFormat, Compiled},
+    tokens,
+};
 use crate::{
     error::{Error, Result},
     ledger::{
@@ -259,7 +263,8 @@ fn share(window: u64, of: f64) -> u64 {
 }
 
 fn profile(compiled: &Compiled) -> Profile {
-    Profile { segments: compiled.segments.clone(), options: compiled.options.clone() }
+    let ChatFormat { options, replace } = compiled.format.clone();
+    Profile { segments: compiled.segments.clone(), options, replace }
 }
 
 fn normalizations(prompt: &model::Adapted) -> Vec<String> {
