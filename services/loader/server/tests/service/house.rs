@@ -299,6 +299,13 @@ impl lore::LoreService for Lorebook {
     ) -> Answered<Response<mesh::CloseChangeResponse>> {
         Err(Status::unimplemented("the loader changes no lore"))
     }
+
+    async fn delete_world(
+        &self,
+        _: Request<mesh::DeleteWorldRequest>,
+    ) -> Answered<Response<mesh::DeleteWorldResponse>> {
+        Err(Status::unimplemented("the loader deletes no world yet"))
+    }
 }
 
 fn entry(world: &str) -> mesh::ActivatedEntry {

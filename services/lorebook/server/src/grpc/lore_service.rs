@@ -98,4 +98,14 @@ impl lore::LoreService for Grpc {
         };
         Ok(Response::new(mesh::CloseChangeResponse { change }))
     }
+
+    async fn delete_world(
+        &self,
+        request: Request<mesh::DeleteWorldRequest>,
+    ) -> Result<Response<mesh::DeleteWorldResponse>, Status> {
+        let owner = owner(&request)?;
+        let world = id("world_id", &request.into_inner().world_id, WorldId::new)?;
+        self.0.delete_world(&owner, &world).await.map_err(status)?;
+        Ok(Response::new(mesh::DeleteWorldResponse {}))
+    }
 }

@@ -107,14 +107,4 @@ impl worlds::WorldService for Grpc {
         let answers = chunks.into_iter().map(|chunk| Ok(pb::ExportWorldResponse { chunk }));
         Ok(Response::new(Box::pin(stream::iter(answers))))
     }
-
-    async fn delete_world(
-        &self,
-        request: Request<pb::DeleteWorldRequest>,
-    ) -> Result<Response<pb::DeleteWorldResponse>, Status> {
-        let owner = owner(&request)?;
-        let world = id("world_id", &request.into_inner().world_id, WorldId::new)?;
-        self.0.delete_world(&owner, &world).await.map_err(status)?;
-        Ok(Response::new(pb::DeleteWorldResponse {}))
-    }
 }

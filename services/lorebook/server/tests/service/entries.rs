@@ -6,11 +6,12 @@ use tonic::Code;
 use wire::{
     common::v1::{Reason, UploadHeader},
     lorebook::v1::{
-        BatchEditEntriesRequest, ChangeOrigin, CreateEntryRequest, DeleteEntryRequest,
-        DeleteWorldRequest, Entry, EntryEdit, EntryPosition, ExportFormat, ExportWorldRequest,
-        GetEntryRequest, ListChangesRequest, ReorderEntriesRequest, SearchEntriesRequest,
-        UpdateEntryRequest, UpdateWorldRequest, World, WorldView, entry_edit::Edit,
+        BatchEditEntriesRequest, ChangeOrigin, CreateEntryRequest, DeleteEntryRequest, Entry,
+        EntryEdit, EntryPosition, ExportFormat, ExportWorldRequest, GetEntryRequest,
+        ListChangesRequest, ReorderEntriesRequest, SearchEntriesRequest, UpdateEntryRequest,
+        UpdateWorldRequest, World, WorldView, entry_edit::Edit,
     },
+    mesh::v1::DeleteWorldRequest,
 };
 
 use crate::support::{Fixture, by, refused, replace, start};
@@ -264,7 +265,7 @@ async fn a_deleted_world_is_gone_and_deleting_it_again_is_fine() {
     let world = skald.imported().await;
     for _ in 0..2 {
         let request = DeleteWorldRequest { world_id: world.world_id.clone() };
-        skald.worlds().delete_world(by("ada", request)).await.expect("deleted");
+        skald.lore("ada").delete_world(request).await.expect("deleted");
     }
     let gone = skald.read("ada", &world.world_id, WorldView::Authored).await;
     refused(gone, Code::NotFound, Reason::NotFound);

@@ -199,6 +199,13 @@ impl LoreService for Lorebook {
         }
         Ok(Response::new(mesh::CloseChangeResponse { change }))
     }
+
+    async fn delete_world(
+        &self,
+        _: Request<mesh::DeleteWorldRequest>,
+    ) -> Result<Response<mesh::DeleteWorldResponse>, Status> {
+        Err(Status::unimplemented("not here"))
+    }
 }
 
 #[tonic::async_trait]
@@ -246,13 +253,6 @@ impl WorldService for Lorebook {
         &self,
         _: Request<pb::ExportWorldRequest>,
     ) -> Result<Response<Self::ExportWorldStream>, Status> {
-        Err(Status::unimplemented("not here"))
-    }
-
-    async fn delete_world(
-        &self,
-        _: Request<pb::DeleteWorldRequest>,
-    ) -> Result<Response<pb::DeleteWorldResponse>, Status> {
         Err(Status::unimplemented("not here"))
     }
 }
