@@ -1,3 +1,5 @@
+//! The history between segments: names, depths, squashing.
+
 use kernel::digest;
 
 use super::*;
