@@ -19,6 +19,7 @@ mod output;
 mod request;
 mod scan;
 mod settings;
+mod settle;
 mod texts;
 mod timed;
 mod tokens;

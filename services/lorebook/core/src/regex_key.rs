@@ -26,6 +26,7 @@ mod detect;
 mod haystack;
 mod lazy;
 mod linear;
+mod literals;
 mod parse;
 mod set;
 mod syntax;
@@ -96,19 +97,32 @@ impl Pattern {
                 Verdict::Unknown => {}
             }
         }
-        let backtracker = self.backtracker.get_or_init(|| Backtracker::new(&self.syntax));
-        backtracker.is_match(seen, steps)
+        self.backtracker().is_match(seen, steps)
+    }
+
+    // Whether a match starts at this byte.
+    fn matches_at(&self, seen: &str, at: usize, steps: &mut Steps) -> Result<bool, StepsExhausted> {
+        self.backtracker().matches_at(seen, at, steps)
+    }
+
+    // Whether a text that the translation does not match cannot match.
+    fn is_filtered_on(&self, text: &Haystack) -> bool {
+        self.linear.as_ref().is_some_and(|linear| !linear.by_lines || !text.has_other_line_ends())
     }
 
     // What follows for the pattern from whether its translation matches.
     fn verdict(&self, translation_matches: bool, text: &Haystack) -> Verdict {
         let Some(linear) = &self.linear else { return Verdict::Unknown };
         match translation_matches {
-            _ if linear.by_lines && text.has_other_line_ends() => Verdict::Unknown,
+            _ if !self.is_filtered_on(text) => Verdict::Unknown,
             false => Verdict::Misses,
             true if linear.exact => Verdict::Matches,
             true => Verdict::Unknown,
         }
+    }
+
+    fn backtracker(&self) -> &Backtracker {
+        self.backtracker.get_or_init(|| Backtracker::new(&self.syntax))
     }
 
     // Whether its translation stays within the bounds of one pattern.

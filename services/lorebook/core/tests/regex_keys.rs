@@ -126,6 +126,28 @@ fn explosive_patterns_end_within_their_steps() {
     assert_eq!(run(r"^(a+)+\1$", "", &text), Some(Err(StepsExhausted)));
 }
 
+/// 2,500 generated patterns with the answers of V8 (Node 20); without matches where it refuses them.
+#[test]
+fn patterns_match_what_v8_matches() {
+    let file = include_bytes!("fixtures/regex-cases.json");
+    let cases: Vec<serde_json::Value> = serde_json::from_slice(file).expect("the fixture is JSON");
+    for case in &cases {
+        let (pattern, flags) = (text_of(&case["pattern"]), text_of(&case["flags"]));
+        let Some(matches) = case["matches"].as_array() else {
+            assert_eq!(run(pattern, flags, ""), None, "/{pattern}/{flags}");
+            continue;
+        };
+        for (text, expected) in case["texts"].as_array().expect("texts").iter().zip(matches) {
+            check(pattern, flags, text_of(text), expected.as_bool().expect("an answer"));
+        }
+    }
+    assert_eq!(cases.len(), 2_500);
+}
+
+fn text_of(value: &serde_json::Value) -> &str {
+    value.as_str().expect("a text")
+}
+
 fn plain_atom() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
         "a", "b", "k", "s", "A", "é", "É", "ſ", "\u{212A}", "_", "-", "1", ".", r"\d", r"\D",
@@ -149,6 +171,12 @@ fn atom() -> impl Strategy<Value = String> {
     ]
 }
 
+// regress does not go back into an earlier round of a loop of loops with a least number of rounds
+// beyond one: `(?:(?:a+)+){2}` on `aa` is a match in JavaScript.
+fn loose_times() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["*", "+", "?", "{0,2}", "*?", "+?", "??", "{0}"])
+}
+
 fn times() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["*", "+", "?", "{2}", "{0,2}", "{1,}", "*?", "+?", "??", "{0}"])
 }
@@ -162,7 +190,7 @@ fn pattern() -> impl Strategy<Value = String> {
             2 => inner.clone().prop_map(|a| format!("({a})")),
             1 => inner.clone().prop_map(|a| format!("(?<n>{a})")),
             1 => (inner.clone(), prop::sample::select(vec!["(?=", "(?!", "(?<=", "(?<!"])).prop_map(|(a, open)| format!("{open}{a})")),
-            3 => (inner, times()).prop_map(|(a, times)| format!("(?:{a}){times}")),
+            3 => (inner, loose_times()).prop_map(|(a, times)| format!("(?:{a}){times}")),
         ]
     })
 }
@@ -179,7 +207,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn generated_patterns_match_what_regress_matches(

@@ -30,21 +30,26 @@ pub struct Source {
     pub kind: SourceKind,
 }
 
-/// An entry in its place of the candidate list.
+/// An entry that takes part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate<'s> {
     /// Index into the worlds of the scan.
     pub world: usize,
-    /// Index into the world's entries.
-    pub entry: usize,
     pub compiled: &'s CompiledEntry,
+}
+
+/// A row of the candidate list. Small: the whole list is written for each request.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    world: u32,
+    entry: u32,
 }
 
 /// The worlds of a scan and their entries in order.
 #[derive(Debug)]
 pub(super) struct Candidates<'s> {
     pub worlds: Vec<&'s CompiledWorld>,
-    pub list: Vec<Candidate<'s>>,
+    rows: Vec<Row>,
     /// For each world the place of each of its entries in the list.
     pub places: Vec<Vec<u32>>,
 }
@@ -61,27 +66,40 @@ impl<'s> Candidates<'s> {
     ) -> Self {
         let kept = reserve(sources, diagnostics);
         let worlds: Vec<&CompiledWorld> = kept.iter().map(|source| &*source.world).collect();
-        let mut list = Vec::with_capacity(worlds.iter().map(|world| world.entries().len()).sum());
+        let count = worlds.iter().map(|world| world.entries().len()).sum();
+        let mut rows: Vec<Row> = Vec::with_capacity(count);
+        let compiled = |row: &Row| &worlds[row.world as usize].entries()[row.entry as usize];
         for turn in turns(order, &kept) {
-            let from = list.len();
+            let from = rows.len();
             for &world in &turn {
-                let compiled = worlds[world];
-                list.extend(compiled.by_order().iter().map(|&entry| Candidate {
-                    world,
-                    entry: entry as usize,
-                    compiled: &compiled.entries()[entry as usize],
-                }));
+                let entries = worlds[world].by_order().iter();
+                rows.extend(entries.map(|&entry| Row { world: world as u32, entry }));
             }
             if turn.len() > 1 {
-                list[from..].sort_by(|a, b| order_descending(a.compiled, b.compiled));
+                rows[from..].sort_by(|a, b| order_descending(compiled(a), compiled(b)));
             }
         }
         let mut places: Vec<Vec<u32>> =
             worlds.iter().map(|world| vec![0; world.entries().len()]).collect();
-        for (place, candidate) in (0u32..).zip(&list) {
-            places[candidate.world][candidate.entry] = place;
+        for (place, row) in (0u32..).zip(&rows) {
+            places[row.world as usize][row.entry as usize] = place;
         }
-        Self { worlds, list, places }
+        Self { worlds, rows, places }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The candidate in a place of the list.
+    pub fn at(&self, place: usize) -> Candidate<'s> {
+        let Row { world, entry } = self.rows[place];
+        let world = world as usize;
+        Candidate { world, compiled: &self.worlds[world].entries()[entry as usize] }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Candidate<'s>> {
+        (0..self.len()).map(|place| self.at(place))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A world made ready to be activated: decorators taken off, keys compiled, candidates sorted.
 
-use std::sync::OnceLock;
+use std::{collections::BTreeSet, sync::OnceLock};
 
 use kernel::{Digest, digest_parts, limits};
 
@@ -28,6 +28,8 @@ pub struct CompiledWorld {
     keys: KeyTable,
     /// For each plain key the entries that have it as a primary one.
     entries_of_key: Vec<Vec<u32>>,
+    /// The recursion levels that entries wait for.
+    levels: BTreeSet<u32>,
     /// Entries to be looked at whatever plain keys are found.
     always: Vec<u32>,
     automata: [OnceLock<KeyAutomata>; 8],
@@ -69,7 +71,9 @@ impl CompiledWorld {
         for (at, entry) in entries.iter().enumerate() {
             entry.register(at as u32, &mut entries_of_key, &mut always);
         }
+        let levels = entries.iter().map(|one| one.entry.body.delay_until_recursion);
         let mut compiled = Self {
+            levels: levels.filter(|&level| level > 0).collect(),
             diagnostics: Vec::new(),
             automata: std::array::from_fn(|_| OnceLock::new()),
             world,
@@ -111,6 +115,10 @@ impl CompiledWorld {
 
     pub(super) fn always(&self) -> &[u32] {
         &self.always
+    }
+
+    pub(super) fn levels(&self) -> &BTreeSet<u32> {
+        &self.levels
     }
 
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {

@@ -17,7 +17,7 @@ pub(super) type Fired = (Reason, Vec<String>);
 impl Scan<'_> {
     /// The first rule that applies decides.
     pub(super) fn eligible(&mut self, at: usize, state: State) -> Result<Fired, SkipReason> {
-        let candidate = self.candidates.list[at];
+        let candidate = self.candidates.at(at);
         let is_sticky = self.active.sticky.contains(&at);
         self.barred(candidate, at, state, is_sticky)?;
         let decorators = &candidate.compiled.decorators;

@@ -1,9 +1,11 @@
 //! Inclusion groups: of the entries of one group that fire in a pass one stays (reference A9).
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
+
+use indexmap::IndexMap;
 
 use super::{
-    diagnostic::{Code, Diagnostic, SkipReason},
+    diagnostic::{Code, SkipReason},
     scan::{Fresh, Scan, State},
 };
 use crate::vocabulary::SelectiveLogic;
@@ -49,24 +51,25 @@ impl Scan<'_> {
         }
         for lost in &field.lost {
             self.skip(lost.at, SkipReason::GroupLost);
+            self.lost.insert(lost.at);
         }
         field.fresh.into_iter().flatten().collect()
     }
 
     // In order of first appearance, names that are whole numbers first and ascending.
     fn groups_of(&self, fresh: &[Fresh]) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
+        let mut members: IndexMap<&str, Vec<usize>> = IndexMap::new();
         for (place, one) in fresh.iter().enumerate() {
-            for name in &self.candidates.list[one.at].compiled.groups {
-                match groups.iter_mut().find(|group| group.name == *name) {
-                    Some(group) => group.members.push(place),
-                    None => {
-                        let name = name.clone();
-                        groups.push(Group { name, members: vec![place], is_held: false });
-                    }
-                }
+            for name in &self.candidates.at(one.at).compiled.groups {
+                members.entry(name).or_default().push(place);
             }
         }
+        let group = |(name, members): (&str, Vec<usize>)| Group {
+            name: name.to_owned(),
+            members,
+            is_held: false,
+        };
+        let mut groups: Vec<Group> = members.into_iter().map(group).collect();
         groups.sort_by_key(|group| index(&group.name).unwrap_or(u64::MAX));
         groups
     }
@@ -99,12 +102,14 @@ impl Scan<'_> {
             let scores: Vec<usize> =
                 group.members.iter().map(|&place| self.score(field.at(place), state)).collect();
             let best = scores.iter().copied().max().unwrap_or(0);
-            for (&(place, is_scored), score) in scored.iter().zip(scores) {
-                if is_scored && score < best {
-                    field.remove(place);
-                    group.members.retain(|&member| member != place);
-                }
-            }
+            let losers: HashSet<usize> = scored
+                .iter()
+                .zip(scores)
+                .filter(|&(&(_, is_scored), score)| is_scored && score < best)
+                .map(|(&(place, _), _)| place)
+                .collect();
+            losers.iter().for_each(|&place| field.remove(place));
+            group.members.retain(|place| !losers.contains(place));
         }
     }
 
@@ -115,7 +120,10 @@ impl Scan<'_> {
         self.leave_out_losers(group, field);
         if self.is_taken(&group.name) {
             for &place in &group.members {
-                self.say_taken(field.at(place), &group.name);
+                // Who lost in the pass that took it comes back in each later one; that is no news.
+                if !self.lost.contains(&field.at(place)) {
+                    self.say(Code::GroupTaken, field.at(place), &group.name);
+                }
                 field.remove(place);
             }
             return;
@@ -138,14 +146,14 @@ impl Scan<'_> {
     }
 
     fn is_scored(&self, at: usize) -> bool {
-        let candidate = self.candidates.list[at];
+        let candidate = self.candidates.at(at);
         let world = &self.candidates.worlds[candidate.world].world.settings;
         let own = candidate.compiled.entry.body.use_group_scoring.or(world.use_group_scoring);
         own.unwrap_or(self.request.settings.use_group_scoring)
     }
 
     fn score(&mut self, at: usize, state: State) -> usize {
-        let candidate = self.candidates.list[at];
+        let candidate = self.candidates.at(at);
         let compiled = candidate.compiled;
         if compiled.primary.is_empty() {
             return 0;
@@ -162,29 +170,15 @@ impl Scan<'_> {
 
     // Whether an entry of an earlier pass is in the group.
     fn is_taken(&self, name: &str) -> bool {
-        let by_whole_list = self.request.defects.exclusivity_by_whole_list;
-        self.activated.iter().any(|&at| {
-            let compiled = self.candidates.list[at].compiled;
-            match by_whole_list {
-                true => compiled.entry.body.group == name,
-                false => compiled.groups.iter().any(|group| group == name),
-            }
-        })
-    }
-
-    fn say_taken(&mut self, at: usize, group: &str) {
-        let candidate = self.candidates.list[at];
-        let world = &self.candidates.worlds[candidate.world].world.id;
-        let entry = &candidate.compiled.entry.id;
-        let said = Diagnostic::of_entry(Code::GroupTaken, world, entry, group);
-        if !self.search.diagnostics.contains(&said) {
-            self.search.diagnostics.push(said);
+        if !self.request.defects.exclusivity_by_whole_list {
+            return self.taken.contains(name);
         }
+        self.activated.iter().any(|&at| self.candidates.at(at).compiled.entry.body.group == name)
     }
 
     // The overriding member of the highest order.
     fn overriding(&self, group: &Group, field: &Field) -> Option<usize> {
-        let body = |place: usize| &self.candidates.list[field.at(place)].compiled.entry.body;
+        let body = |place: usize| &self.candidates.at(field.at(place)).compiled.entry.body;
         let overriding = group.members.iter().copied().filter(|&place| body(place).group_override);
         overriding.reduce(|best, place| {
             let order = body(place).order.partial_cmp(&body(best).order);
@@ -194,7 +188,7 @@ impl Scan<'_> {
 
     fn roll(&self, group: &Group, field: &Field, rolls: &mut dyn super::Rolls) -> usize {
         let weight =
-            |place: usize| self.candidates.list[field.at(place)].compiled.entry.body.group_weight;
+            |place: usize| self.candidates.at(field.at(place)).compiled.entry.body.group_weight;
         let sum: f64 = group.members.iter().map(|&place| weight(place)).sum();
         let roll = rolls.roll() * sum;
         let mut reached = 0.0;

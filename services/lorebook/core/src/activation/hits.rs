@@ -47,15 +47,21 @@ struct Table<'s> {
 /// Where the keys of one table were found.
 #[derive(Default)]
 struct Seen {
-    /// Per plain key the newest message that holds it; `NOWHERE` if none does.
-    newest: Vec<u32>,
-    /// Per plain key the extras that hold it.
-    extras: Vec<u8>,
+    /// Per plain key that was found the newest message and the extras that hold it. Of many keys
+    /// few are found, and a list of all would push the automaton out of the processor's cache.
+    places: HashMap<u32, Places>,
     /// Per window what is known of each pattern.
     patterns: HashMap<Window, Vec<Verdict>>,
 }
 
-const NOWHERE: u32 = u32::MAX;
+#[derive(Debug, Clone, Copy)]
+struct Places {
+    /// `NO_MESSAGE` if none does.
+    newest: u32,
+    extras: u8,
+}
+
+const NO_MESSAGE: u32 = u32::MAX;
 
 // === impl Search ===
 
@@ -91,7 +97,7 @@ impl<'s> Hits<'s> {
         let automata = world.automata(search.mode);
         let mut hits = Self {
             world,
-            fixed: Table { automata, seen: Seen::new(world.keys()) },
+            fixed: Table { automata, seen: Seen::default() },
             expanded: None,
             expanded_keys: Vec::new(),
             expanded_seen: Seen::default(),
@@ -99,17 +105,17 @@ impl<'s> Hits<'s> {
         };
         hits.expand(search, expander);
         for (at, text) in (0u32..).zip(&texts.messages) {
-            hits.scan(text, search, true, |newest, _| *newest = (*newest).min(at));
+            hits.scan(text, search, true, |places| places.newest = places.newest.min(at));
         }
         for extra in &texts.extras {
-            hits.scan(&extra.text, search, false, |_, extras| *extras |= extra.bit);
+            hits.scan(&extra.text, search, false, |places| places.extras |= extra.bit);
         }
         hits
     }
 
     /// Scans a recursion text.
     pub fn recurse(&mut self, text: &Arc<str>, search: &mut Search<'_>) {
-        self.scan(text, search, false, |_, extras| *extras |= RECURSION);
+        self.scan(text, search, false, |places| places.extras |= RECURSION);
         for seen in [&mut self.fixed.seen, &mut self.expanded_seen] {
             seen.patterns.retain(|window, _| window.extras & RECURSION == 0);
         }
@@ -181,7 +187,6 @@ impl<'s> Hits<'s> {
             search.diagnostics.push(Diagnostic::of_world(code, id, detail));
         }
         let automata = KeyAutomata::new(&table, search.mode);
-        self.expanded_seen = Seen::new(&table);
         self.expanded = Some(Box::new((table, automata)));
     }
 
@@ -190,7 +195,7 @@ impl<'s> Hits<'s> {
         text: &Arc<str>,
         search: &mut Search<'_>,
         is_message: bool,
-        mark: impl Fn(&mut u32, &mut u8),
+        mark: impl Fn(&mut Places),
     ) {
         // Only messages come again in later requests.
         let cache = search.cache.filter(|_| is_message);
@@ -212,21 +217,17 @@ impl<'s> Hits<'s> {
 // === impl Seen ===
 
 impl Seen {
-    fn new(table: &KeyTable) -> Self {
-        let keys = table.plain_count();
-        Self { newest: vec![NOWHERE; keys], extras: vec![0; keys], patterns: HashMap::new() }
-    }
-
     // Answers whether the key is seen for the first time.
-    fn mark(&mut self, key: u32, mark: impl Fn(&mut u32, &mut u8)) -> bool {
-        let (newest, extras) = (&mut self.newest[key as usize], &mut self.extras[key as usize]);
-        let is_first = *newest == NOWHERE && *extras == 0;
-        mark(newest, extras);
-        is_first
+    fn mark(&mut self, key: u32, mark: impl Fn(&mut Places)) -> bool {
+        let known = self.places.len();
+        mark(self.places.entry(key).or_insert(Places { newest: NO_MESSAGE, extras: 0 }));
+        self.places.len() > known
     }
 
     fn holds(&self, key: u32, window: Window) -> bool {
-        self.newest[key as usize] < window.depth || self.extras[key as usize] & window.extras != 0
+        let holds =
+            |places: &Places| places.newest < window.depth || places.extras & window.extras != 0;
+        self.places.get(&key).is_some_and(holds)
     }
 
     fn matches(
@@ -241,10 +242,9 @@ impl Seen {
         let Search { windows, steps, diagnostics, .. } = search;
         let haystack = windows.entry(window).or_insert_with(|| Haystack::new(texts.joined(window)));
         let mut exhausted = false;
-        let verdicts = self.patterns.entry(window).or_insert_with(|| {
-            let unknown = || vec![Verdict::Unknown; table.patterns().len()];
-            let Some(set) = table.pattern_set() else { return unknown() };
-            set.run(table.patterns(), haystack, steps).unwrap_or_else(|_| unknown())
+        let verdicts = self.patterns.entry(window).or_insert_with(|| match table.pattern_set() {
+            Some(set) => set.run(table.patterns(), haystack, steps),
+            None => vec![Verdict::Unknown; table.patterns().len()],
         });
         let verdict = &mut verdicts[id as usize];
         if *verdict == Verdict::Unknown {
@@ -256,7 +256,10 @@ impl Seen {
         if exhausted {
             let detail = table.patterns()[id as usize].source();
             let code = Code::RegexStepsExhausted;
-            diagnostics.push(Diagnostic::of_world(code, &world.world.id, detail));
+            let said = Diagnostic::of_world(code, &world.world.id, detail);
+            if !diagnostics.contains(&said) {
+                diagnostics.push(said);
+            }
         }
         found
     }

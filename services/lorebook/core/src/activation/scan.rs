@@ -1,20 +1,20 @@
 //! The passes of a scan (reference A8).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use kernel::{EntryId, WorldId};
 
 use super::{
-    Request, Rolls, Source, Tools,
-    candidates::{Candidate, Candidates},
+    Request, Source, Tools,
+    candidates::Candidates,
     diagnostic::{Code, Diagnostic, SkipReason, Skipped},
     eligibility::Fired,
     hits::{Hits, Search},
     output::{Activated, Activation, Stats},
+    settle::Budget,
     texts::Texts,
     timed::{Active, TimedState},
 };
-use crate::{matcher::MatchMode, vocabulary::Position};
 
 /// Why a pass takes place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +44,22 @@ pub(super) struct Scan<'s> {
     /// The level up to which delayed entries may fire.
     pub level: u32,
     levels: Vec<u32>,
-    standing: Vec<Standing>,
+    /// Of the latest pass.
+    state: State,
+    /// Groups that an entry which fired is in.
+    pub taken: HashSet<String>,
+    /// Candidates that lost a group.
+    pub lost: HashSet<usize>,
+    /// What has been said of which candidate.
+    said: HashSet<(Code, usize)>,
+    pub standing: Vec<Standing>,
     /// Candidates to look at in each pass, in list order.
-    considered: BTreeSet<usize>,
+    pub considered: BTreeSet<usize>,
     reasons: Vec<Option<SkipReason>>,
-    budget: Budget,
-    entries: Vec<Activated>,
+    pub budget: Budget,
+    pub entries: Vec<Activated>,
     timed: TimedState,
-    passes: u32,
+    pub passes: u32,
 }
 
 /// An entry that fired in this pass and is not settled yet.
@@ -64,21 +72,11 @@ pub(super) struct Fresh {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+pub(super) enum Standing {
     Open,
     Activated,
     /// It lost its roll, which is final.
     Failed,
-}
-
-/// The tokens that lore may take.
-struct Budget {
-    limit: u64,
-    /// Of texts that recursion scans.
-    kept: u64,
-    overflowed: bool,
-    used: u64,
-    used_by_world: Vec<u64>,
 }
 
 // === impl Scan ===
@@ -86,12 +84,7 @@ struct Budget {
 impl<'s> Scan<'s> {
     pub fn new(request: &'s Request, sources: &'s [Source], tools: &mut Tools<'s>) -> Self {
         let settings = &request.settings;
-        let mode = MatchMode {
-            case_sensitive: settings.case_sensitive,
-            whole_words: settings.match_whole_words,
-            words: settings.word_boundary,
-        };
-        let mut search = Search::new(mode, tools.cache, request.defects);
+        let mut search = Search::new(settings.match_mode(), tools.cache, request.defects);
         let candidates = Candidates::new(sources, settings.order, &mut search.diagnostics);
         for world in &candidates.worlds {
             search.diagnostics.extend_from_slice(world.diagnostics());
@@ -112,8 +105,8 @@ impl<'s> Scan<'s> {
         let mut levels = levels(&candidates);
         let level = if levels.is_empty() { 0 } else { levels.remove(0) };
         let mut scan = Self {
-            standing: vec![Standing::Open; candidates.list.len()],
-            reasons: if request.explain { vec![None; candidates.list.len()] } else { Vec::new() },
+            standing: vec![Standing::Open; candidates.len()],
+            reasons: if request.explain { vec![None; candidates.len()] } else { Vec::new() },
             budget: Budget::new(request, candidates.worlds.len()),
             forced: BTreeSet::new(),
             activated: Vec::new(),
@@ -123,6 +116,10 @@ impl<'s> Scan<'s> {
             passes: 0,
             level,
             levels,
+            state: State::Initial,
+            taken: HashSet::new(),
+            lost: HashSet::new(),
+            said: HashSet::new(),
             request,
             candidates,
             texts,
@@ -146,6 +143,7 @@ impl<'s> Scan<'s> {
                 break;
             }
             self.passes += 1;
+            self.state = state;
             self.consider_found_keys();
             let fresh = self.fire(state);
             let fresh = self.settle_groups(fresh, state, tools.rolls);
@@ -155,33 +153,28 @@ impl<'s> Scan<'s> {
                 self.recurse(&spoken);
             }
         }
+        self.explain_the_rest();
         self.finish()
     }
 
     fn force(&mut self) {
-        for (world, entry) in &self.request.forced {
-            let is_it = |candidate: &Candidate<'_>| {
-                candidate.compiled.entry.id == *entry
-                    && self.candidates.worlds[candidate.world].world.id == *world
-            };
-            match self.candidates.list.iter().position(is_it) {
-                Some(at) => {
-                    self.forced.insert(at);
-                }
-                None => {
-                    let said = Diagnostic::of_entry(Code::ForcedUnknown, world, entry, "");
-                    self.search.diagnostics.push(said);
-                }
+        if self.request.forced.is_empty() {
+            return;
+        }
+        let mut unknown = self.request.forced.clone();
+        for at in 0..self.candidates.len() {
+            if unknown.remove(&self.ids(at)) {
+                self.forced.insert(at);
             }
+        }
+        for (world, entry) in unknown {
+            let said = Diagnostic::of_entry(Code::ForcedUnknown, &world, &entry, "");
+            self.search.diagnostics.push(said);
         }
     }
 
-    // Entries of plain keys alone are looked at once a key of theirs is found; to explain, all are.
+    // Entries of plain keys alone are looked at once a key of theirs is found.
     fn consider_all_that_may_fire(&mut self) {
-        if self.request.explain {
-            self.considered.extend(0..self.candidates.list.len());
-            return;
-        }
         self.considered.extend(self.forced.iter().chain(&self.active.sticky));
         for (world, places) in self.candidates.worlds.iter().zip(&self.candidates.places) {
             self.considered
@@ -195,6 +188,18 @@ impl<'s> Scan<'s> {
             for key in hits.take_fresh() {
                 let entries = world.entries_of_key(key).iter();
                 self.considered.extend(entries.map(|&entry| places[entry as usize] as usize));
+            }
+        }
+    }
+
+    // Entries that no pass looked at are looked at now, as the last pass would have.
+    fn explain_the_rest(&mut self) {
+        for at in 0..self.reasons.len() {
+            if self.standing[at] == Standing::Open
+                && self.reasons[at].is_none()
+                && let Err(reason) = self.eligible(at, self.state)
+            {
+                self.skip(at, reason);
             }
         }
     }
@@ -221,124 +226,10 @@ impl<'s> Scan<'s> {
         fresh
     }
 
-    // Rolls probabilities, expands texts and spends the budget. Answers which entries may be heard
-    // by later passes, with their texts.
-    fn settle(&mut self, fresh: Vec<Fresh>, tools: &mut Tools<'_>) -> Vec<(usize, String)> {
-        let mut spoken = Vec::new();
-        let mut pass_tokens = 0;
-        for one in fresh {
-            let candidate = self.candidates.list[one.at];
-            let body = &candidate.compiled.entry.body;
-            if self.budget.overflowed && !body.ignore_budget {
-                self.drop_by_budget(one.at, Code::BudgetExceeded);
-                if self.request.defects.dropped_text_leaks {
-                    spoken.push((one.at, candidate.compiled.content.clone()));
-                }
-                continue;
-            }
-            if !self.passes_roll(one.at, tools.rolls) {
-                self.standing[one.at] = Standing::Failed;
-                self.considered.remove(&one.at);
-                self.skip(one.at, SkipReason::Probability);
-                continue;
-            }
-            let expansion = self.expand(candidate, tools);
-            let tokens = candidate.compiled.tokens(&expansion.text, tools.tokens);
-            pass_tokens += u64::from(tokens);
-            let text = expansion.text.clone();
-            if self.spend(one.at, tokens, pass_tokens) {
-                self.activate(one, expansion, tokens);
-                spoken.push((self.activated[self.activated.len() - 1], text));
-            } else if self.request.defects.dropped_text_leaks {
-                spoken.push((one.at, text));
-            }
-        }
-        spoken
-    }
-
-    fn passes_roll(&self, at: usize, rolls: &mut dyn Rolls) -> bool {
-        let body = &self.candidates.list[at].compiled.entry.body;
-        let is_certain = !body.use_probability || body.probability == 100.0;
-        if is_certain || self.active.sticky.contains(&at) {
-            return true;
-        }
-        let roll = rolls.roll() * 100.0;
-        roll <= body.probability
-            && (body.probability > 0.0 || self.request.defects.zero_percent_fires)
-    }
-
-    fn expand(&mut self, candidate: Candidate<'_>, tools: &mut Tools<'_>) -> macros::Expansion {
-        let compiled = candidate.compiled;
-        if !compiled.content_holds_macros {
-            return macros::Expansion { text: compiled.content.clone(), ..Default::default() };
-        }
-        let world = &self.candidates.worlds[candidate.world].world.id;
-        let entry = &compiled.entry.id;
-        let expansion = tools.expander.expand(&compiled.content, &format!("lore:{world}:{entry}"));
-        for said in &expansion.diagnostics {
-            let detail = format!("{} {}", said.code.as_str(), said.macro_text);
-            let said = Diagnostic::of_entry(Code::Macro, world, entry, detail);
-            self.search.diagnostics.push(said);
-        }
-        expansion
-    }
-
-    // Whether the entry still fits.
-    fn spend(&mut self, at: usize, tokens: u32, pass_tokens: u64) -> bool {
-        let candidate = self.candidates.list[at];
-        let world = candidate.world;
-        let ignores = candidate.compiled.entry.body.ignore_budget;
-        if !ignores && self.budget.kept + pass_tokens >= self.budget.limit {
-            self.budget.overflowed = true;
-            self.drop_by_budget(at, Code::BudgetExceeded);
-            return false;
-        }
-        let own = self.candidates.worlds[world].world.settings.token_budget.filter(|&own| own > 0);
-        let used = self.budget.used_by_world[world] + u64::from(tokens);
-        if !ignores && own.is_some_and(|own| used > u64::from(own)) {
-            self.drop_by_budget(at, Code::WorldBudgetExceeded);
-            return false;
-        }
-        self.budget.used += u64::from(tokens);
-        self.budget.used_by_world[world] = used;
-        true
-    }
-
-    fn drop_by_budget(&mut self, at: usize, code: Code) {
-        let (world, entry) = self.ids(at);
-        let said = Diagnostic::of_entry(code, &world, &entry, "");
-        if !self.search.diagnostics.contains(&said) {
-            self.search.diagnostics.push(said);
-        }
-        self.skip(at, SkipReason::Budget);
-    }
-
-    fn activate(&mut self, one: Fresh, expansion: macros::Expansion, tokens: u32) {
-        let candidate = self.candidates.list[one.at];
-        let world = self.candidates.worlds[candidate.world];
-        self.standing[one.at] = Standing::Activated;
-        self.considered.remove(&one.at);
-        self.activated.push(one.at);
-        let cost = (tokens, self.passes);
-        let entry = Activated::new(world, candidate, one.fired, expansion, cost);
-        let unplaced = match entry.position {
-            Position::Unknown(number) => Some((Code::PositionUnknown, number.to_string())),
-            Position::Outlet if entry.outlet.is_empty() => {
-                Some((Code::OutletUnnamed, String::new()))
-            }
-            _ => None,
-        };
-        if let Some((code, detail)) = unplaced {
-            let said = Diagnostic::of_entry(code, &entry.world, &entry.entry, detail);
-            self.search.diagnostics.push(said);
-        }
-        self.entries.push(entry);
-    }
-
     fn next_state(&mut self, state: State, spoken: &[(usize, String)]) -> Option<State> {
         if !self.budget.overflowed {
             let mut heard = spoken.iter().filter(|(at, _)| self.is_heard(*at));
-            let some_recurse = heard.any(|(at, _)| self.is_recursive(self.candidates.list[*at]));
+            let some_recurse = heard.any(|(at, _)| self.is_recursive(self.candidates.at(*at)));
             let deeper_texts_heard = state == State::MinActivations
                 && self.request.settings.recursive
                 && !self.texts.recursion.is_empty();
@@ -369,7 +260,7 @@ impl<'s> Scan<'s> {
 
     // Whether later passes scan what the entry says.
     fn is_heard(&self, at: usize) -> bool {
-        let candidate = self.candidates.list[at];
+        let candidate = self.candidates.at(at);
         let world = &self.candidates.worlds[candidate.world].world.settings;
         !candidate.compiled.entry.body.prevent_recursion && world.recursive_scanning != Some(false)
     }
@@ -401,8 +292,16 @@ impl<'s> Scan<'s> {
         }
     }
 
-    fn ids(&self, at: usize) -> (WorldId, EntryId) {
-        let candidate = self.candidates.list[at];
+    /// Says something of a candidate, once.
+    pub(super) fn say(&mut self, code: Code, at: usize, detail: &str) {
+        if self.said.insert((code, at)) {
+            let (world, entry) = self.ids(at);
+            self.search.diagnostics.push(Diagnostic::of_entry(code, &world, &entry, detail));
+        }
+    }
+
+    pub(super) fn ids(&self, at: usize) -> (WorldId, EntryId) {
+        let candidate = self.candidates.at(at);
         let world = &self.candidates.worlds[candidate.world].world.id;
         (world.clone(), candidate.compiled.entry.id.clone())
     }
@@ -427,7 +326,7 @@ impl<'s> Scan<'s> {
             skipped,
             worlds: self.candidates.worlds.iter().map(revision).collect(),
             stats: Stats {
-                candidates: self.candidates.list.len() as u32,
+                candidates: self.candidates.len() as u32,
                 passes: self.passes,
                 budget_tokens: self.budget.limit,
                 used_tokens: self.budget.used,
@@ -443,20 +342,6 @@ impl<'s> Scan<'s> {
 
 // The distinct levels of delayed entries, ascending.
 fn levels(candidates: &Candidates<'_>) -> Vec<u32> {
-    let levels = candidates.list.iter().map(|one| one.compiled.entry.body.delay_until_recursion);
-    levels.filter(|&level| level > 0).collect::<BTreeSet<u32>>().into_iter().collect()
-}
-
-// === impl Budget ===
-
-impl Budget {
-    fn new(request: &Request, worlds: usize) -> Self {
-        Self {
-            limit: request.settings.budget(request.context_tokens),
-            kept: 0,
-            overflowed: false,
-            used: 0,
-            used_by_world: vec![0; worlds],
-        }
-    }
+    let levels = candidates.worlds.iter().flat_map(|world| world.levels());
+    levels.copied().collect::<BTreeSet<u32>>().into_iter().collect()
 }

@@ -1,6 +1,6 @@
 //! The global settings of a scan (reference A2).
 
-use crate::matcher::WordBoundary;
+use crate::matcher::{MatchMode, WordBoundary};
 
 /// Whose order candidates follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +65,15 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How plain keys are matched where entries and worlds leave it open.
+    pub fn match_mode(&self) -> MatchMode {
+        MatchMode {
+            case_sensitive: self.case_sensitive,
+            whole_words: self.match_whole_words,
+            words: self.word_boundary,
+        }
+    }
+
     /// Tokens that lore may take out of so many; at least one.
     pub fn budget(&self, context_tokens: u32) -> u64 {
         let share = u64::from(self.budget_percent) * u64::from(context_tokens);

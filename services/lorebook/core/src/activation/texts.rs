@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Request, compiled::CompiledEntry, expander::Expander};
-use crate::entry::EntryBody;
+use crate::{entry::EntryBody, regex_key::is_space};
 
 /// Messages seen at the most, whatever an entry asks for.
 pub(super) const DEPTH_MAX: u32 = 1_000;
@@ -55,8 +55,8 @@ impl Texts {
         let message = |message: &super::Message| -> Arc<str> {
             let Message { name, text } = message;
             match include_names {
-                true => format!("{START}{}", format!("{name}: {text}").trim()).into(),
-                false => format!("{START}{}", text.trim()).into(),
+                true => format!("{START}{}", trim(&format!("{name}: {text}"))).into(),
+                false => format!("{START}{}", trim(text)).into(),
             }
         };
         use super::Message;
@@ -122,6 +122,10 @@ impl Texts {
             .collect();
         all.join("\n")
     }
+}
+
+fn trim(text: &str) -> &str {
+    text.trim_matches(is_space)
 }
 
 fn flags(body: &EntryBody) -> u8 {

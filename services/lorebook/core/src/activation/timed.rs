@@ -83,7 +83,7 @@ impl TimedState {
             let Some(at) = span.find(place, &known, candidates) else {
                 return span.lasts(messages);
             };
-            let body = &candidates.list[at].compiled.entry.body;
+            let body = &candidates.at(at).compiled.entry.body;
             if !span.happened(messages) || !is_set(body.sticky) {
                 return false;
             }
@@ -102,7 +102,7 @@ impl TimedState {
             let Some(at) = span.find(place, &known, candidates) else {
                 return span.lasts(messages);
             };
-            let body = &candidates.list[at].compiled.entry.body;
+            let body = &candidates.at(at).compiled.entry.body;
             let is_active = span.lasts(messages) && is_set(body.cooldown);
             if is_active {
                 active.cooldown.insert(at);
@@ -114,7 +114,7 @@ impl TimedState {
 
     /// Starts the effects of an entry that fired, unless one of their kind is stored.
     pub(super) fn start(&mut self, messages: u32, candidates: &Candidates<'_>, at: usize) {
-        let candidate = candidates.list[at];
+        let candidate = candidates.at(at);
         let compiled = candidate.compiled;
         let place =
             (candidates.worlds[candidate.world].world.id.clone(), compiled.entry.id.clone());
@@ -148,7 +148,7 @@ fn rows(effects: &BTreeMap<(WorldId, EntryId), Span>) -> Vec<Effect> {
 
 // Only the entries that can carry an effect.
 fn entries_by_id(candidates: &Candidates<'_>) -> BTreeMap<(WorldId, EntryId), usize> {
-    let timed = candidates.list.iter().enumerate().filter(|(_, candidate)| {
+    let timed = candidates.iter().enumerate().filter(|(_, candidate)| {
         let body = &candidate.compiled.entry.body;
         is_set(body.sticky) || is_set(body.cooldown)
     });
@@ -184,7 +184,7 @@ impl Span {
         candidates: &Candidates<'_>,
     ) -> Option<usize> {
         let &at = known.get(place)?;
-        (candidates.list[at].compiled.hash == self.hash).then_some(at)
+        (candidates.at(at).compiled.hash == self.hash).then_some(at)
     }
 }
 

@@ -54,18 +54,10 @@ struct Pattern {
     as_word: Vec<u32>,
 }
 
-/// What is settled of a pattern and of those shorter ones that end wherever it does.
+/// What is settled of a pattern and of those shorter ones that end wherever it does: bits, so that
+/// the marks of many keys stay small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Marks {
-    /// It occurs.
-    found: bool,
-    /// It occurs as a whole word.
-    found_as_word: bool,
-    /// It and the shorter ones have been marked as found.
-    chain_found: bool,
-    /// So have the shorter ones as whole words, as far as they can be.
-    chain_found_as_words: bool,
-}
+struct Marks(u8);
 
 /// One scan under way.
 struct Run<'a, 't> {
@@ -76,7 +68,7 @@ struct Run<'a, 't> {
 }
 
 /// Bytes that a DFA may take; larger key sets run on the compact automaton.
-const DFA_BYTES_MAX: usize = 40 << 20;
+const DFA_BYTES_MAX: usize = 32 << 20;
 
 // === impl Automaton ===
 
@@ -156,9 +148,10 @@ fn dfa_bytes(texts: &[&str]) -> usize {
     }
     let mut used = [false; 256];
     texts.iter().flat_map(|text| text.bytes()).for_each(|byte| used[byte as usize] = true);
-    // Bytes that no key holds fall into classes between those that some do.
-    let classes = used.iter().filter(|&&used| used).count() * 2 + 1;
-    states * classes.min(256).next_power_of_two() * size_of::<u32>()
+    // Each byte of a key is a class of its own, and so is each run of others between them.
+    let borders = used.windows(2).filter(|pair| pair[0] || pair[1]).count();
+    let classes = borders + 1;
+    states * classes.next_power_of_two() * size_of::<u32>()
 }
 
 // === impl Run ===
@@ -182,18 +175,20 @@ impl Run<'_, '_> {
         let longest = machine.match_pattern(state, 0).as_usize();
         let marks = self.scratch.marks[longest];
         // The right border is the same for all of them, and rules all whole words out at once.
-        if marks.chain_found
-            && (marks.chain_found_as_words && marks.found_as_word || !self.borders.may_end(end))
+        if marks.has(Marks::CHAIN_FOUND)
+            && (marks.has(Marks::CHAIN_FOUND_AS_WORDS | Marks::FOUND_AS_WORD)
+                || !self.borders.may_end(end))
         {
             return;
         }
         let may_end = self.borders.may_end(end);
+        let settled = if may_end { Marks::CHAIN_FOUND_AS_WORDS } else { Marks::CHAIN_FOUND };
         for index in 0..machine.match_len(state) {
             let place = machine.match_pattern(state, index).as_usize();
             self.scratch.looks += 1;
             let before = self.scratch.marks[place];
             self.look(place, end, may_end);
-            if if may_end { before.chain_found_as_words } else { before.chain_found } {
+            if before.has(settled) {
                 break;
             }
         }
@@ -204,23 +199,47 @@ impl Run<'_, '_> {
         let marks = &mut self.scratch.marks[place];
         if *marks == Marks::default() {
             self.scratch.touched.push(place as u32);
-            marks.found_as_word = pattern.as_word.is_empty();
+            if pattern.as_word.is_empty() {
+                marks.set(Marks::FOUND_AS_WORD);
+            }
         }
-        if !marks.found {
-            marks.found = true;
+        if !marks.has(Marks::FOUND) {
             self.hits.extend_from_slice(&pattern.anywhere);
         }
-        marks.chain_found = true;
+        marks.set(Marks::FOUND | Marks::CHAIN_FOUND);
         if !may_end {
             return;
         }
         // Of a shorter pattern the left neighbour is a character of the longer one: its answer stays
         // the same wherever that occurs. Only the longest has to be asked again at its next hit.
-        marks.chain_found_as_words |= self.borders.kind() == WordBoundary::Ascii;
-        if !marks.found_as_word && self.borders.may_start(end - pattern.length) {
-            marks.found_as_word = true;
+        if self.borders.kind() == WordBoundary::Ascii {
+            marks.set(Marks::CHAIN_FOUND_AS_WORDS);
+        }
+        if !marks.has(Marks::FOUND_AS_WORD) && self.borders.may_start(end - pattern.length) {
+            marks.set(Marks::FOUND_AS_WORD);
             self.hits.extend_from_slice(&pattern.as_word);
         }
+    }
+}
+
+// === impl Marks ===
+
+impl Marks {
+    /// It occurs.
+    const FOUND: u8 = 1;
+    /// It occurs as a whole word, or nobody asks for that.
+    const FOUND_AS_WORD: u8 = 1 << 1;
+    /// It and the shorter ones have been marked as found.
+    const CHAIN_FOUND: u8 = 1 << 2;
+    /// So have the shorter ones as whole words, as far as they can be.
+    const CHAIN_FOUND_AS_WORDS: u8 = 1 << 3;
+
+    fn has(self, bits: u8) -> bool {
+        self.0 & bits == bits
+    }
+
+    fn set(&mut self, bits: u8) {
+        self.0 |= bits;
     }
 }
 

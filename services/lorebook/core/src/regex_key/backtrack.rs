@@ -80,15 +80,7 @@ impl Backtracker {
 
     /// Whether the pattern matches anywhere in the text.
     pub fn is_match(&self, text: &str, steps: &mut Steps) -> Result<bool, StepsExhausted> {
-        let mut run = Run {
-            program: &self.program,
-            by_code_point: self.by_code_point,
-            text,
-            steps,
-            captures: vec![UNSET; self.program.groups * 2],
-            registers: vec![0; self.program.registers],
-            stack: Vec::new(),
-        };
+        let mut run = self.begin(text, steps);
         if self.sticky {
             return Ok(run.matches(0, 0)?.is_some());
         }
@@ -99,6 +91,29 @@ impl Backtracker {
             }
         }
         Ok(false)
+    }
+
+    /// Whether a match starts at this byte.
+    pub fn matches_at(
+        &self,
+        text: &str,
+        at: usize,
+        steps: &mut Steps,
+    ) -> Result<bool, StepsExhausted> {
+        let may_start = text.is_char_boundary(at) && (at == 0 || !self.sticky);
+        Ok(may_start && self.begin(text, steps).matches(0, at)?.is_some())
+    }
+
+    fn begin<'a>(&'a self, text: &'a str, steps: &'a mut Steps) -> Run<'a> {
+        Run {
+            program: &self.program,
+            by_code_point: self.by_code_point,
+            text,
+            steps,
+            captures: vec![UNSET; self.program.groups * 2],
+            registers: vec![0; self.program.registers],
+            stack: Vec::new(),
+        }
     }
 }
 

@@ -53,6 +53,11 @@ const STATE_BYTES_PER_STEP: usize = 64;
 /// A run that reads fewer bytes per state it builds gives up.
 const TEXT_BYTES_PER_STATE_MIN: usize = 16;
 
+/// Steps that reading a text once costs.
+pub fn text_cost(text: &str) -> u64 {
+    1 + (text.len() / TEXT_BYTES_PER_STEP) as u64
+}
+
 // === impl LazyDfa ===
 
 impl LazyDfa {
@@ -80,7 +85,7 @@ impl LazyDfa {
 
     /// Which patterns match anywhere in the text.
     pub fn run(&self, text: &str, steps: &mut Steps) -> Result<Run, StepsExhausted> {
-        steps.spend(1 + (text.len() / TEXT_BYTES_PER_STEP) as u64)?;
+        steps.spend(text_cost(text))?;
         let kept = self.caches.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut cache = kept.unwrap_or_else(|| self.dfa.create_cache());
         let built = |cache: &Cache| {

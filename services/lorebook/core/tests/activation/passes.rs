@@ -73,6 +73,14 @@ fn a_group_taken_in_an_earlier_pass_stays_taken_and_is_said() {
 }
 
 #[test]
+fn losers_that_come_back_in_later_passes_are_no_news() {
+    let mut scene = Scene::new([grouped(&["k"], "g"), grouped(&["k"], "g")], "k");
+    let activation = scene.run();
+    assert_eq!((uids(&activation), activation.stats.passes), (vec![0], 2));
+    assert_eq!(codes(&activation), [""; 0]);
+}
+
+#[test]
 fn groups_are_compared_by_membership() {
     let first = with(constant("next"), |body| body.group = "a, b".into());
     let scene = || Scene::new([first.clone(), grouped(&["next"], "b")], "");
@@ -155,4 +163,22 @@ fn a_dropped_text_is_not_scanned_later() {
 fn order_decides_who_gets_the_budget_not_constancy() {
     let high = with(entry(&["k"], "one two"), |body| body.order = 200.0);
     Scene::new([constant("three four"), high], "k").set(|r| r.settings.budget_cap = 4).fires(&[1]);
+}
+
+#[test]
+fn ten_thousand_members_chains_and_drops_stay_cheap() {
+    // Each of these would be quadratic if it compared entries with entries; the stats bound the work.
+    let members = vec![grouped(&["k"], "g"); 5_000];
+    let activation = Scene::new(members, "k").set(|r| r.settings.use_group_scoring = true).run();
+    assert_eq!((activation.entries.len(), activation.stats.passes), (1, 2));
+    let alone = (0..5_000).map(|at| grouped(&["k"], &format!("g{at}")));
+    let wide = |request: &mut Request| request.context_tokens = 1_000_000;
+    assert_eq!(Scene::new(alone, "k").set(wide).run().entries.len(), 5_000);
+    let chain = (0..2_000).map(|at| entry(&[&format!("key{at}")], &format!("key{}", at + 1)));
+    let activation =
+        Scene::new(chain, "key0").set(|request| request.explain = true).set(wide).run();
+    assert_eq!((activation.entries.len(), activation.stats.passes), (2_000, 2_001));
+    let dropped = vec![constant("one two three"); 5_000];
+    let activation = Scene::new(dropped, "").set(|r| r.settings.budget_cap = 5).run();
+    assert_eq!((activation.entries.len(), activation.diagnostics.len()), (1, 4_999));
 }
