@@ -1,14 +1,18 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use host::config::HostArgs;
+use host::{config::HostArgs, link};
 
 /// Skald: the backend of record for role-play and agent conversation engines.
 #[derive(Debug, Parser)]
 #[command(name = "skald", version, about)]
 pub struct Cli {
+    /// TOML file of settings (also SKALD_CONFIG): each key a flag's name with `_` for `-`.
+    #[arg(long, global = true)]
+    pub config: Option<PathBuf>,
+
     #[command(subcommand)]
     pub command: Command,
 }
@@ -48,20 +52,20 @@ pub struct ServeArgs {
     pub providers: ProviderArgs,
 
     /// Where the ledger answers: one URL, or several separated by commas.
-    #[arg(long, env = "SKALD_LEDGER_URL")]
+    #[arg(long, env = "SKALD_LEDGER_URL", value_parser = link::checked_urls)]
     pub ledger_url: Option<String>,
 
     /// Where the loader answers.
-    #[arg(long, env = "SKALD_LOADER_URL")]
+    #[arg(long, env = "SKALD_LOADER_URL", value_parser = link::checked_urls)]
     pub loader_url: Option<String>,
 
     /// Where the lorebook answers.
-    #[arg(long, env = "SKALD_LOREBOOK_URL")]
+    #[arg(long, env = "SKALD_LOREBOOK_URL", value_parser = link::checked_urls)]
     pub lorebook_url: Option<String>,
 
     /// Turns judged at the same time.
     #[arg(long, env = "SKALD_JUDGES", default_value_t = proposal::JUDGES_DEFAULT)]
-    pub judges: usize,
+    pub judges: NonZeroUsize,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use host::{config, telemetry};
+use host::{config, status::chain, telemetry};
 
 pub mod cli;
 pub mod demo;
@@ -20,7 +20,7 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(loaded) => loaded,
         Err(config::ConfigError::Help(help)) => {
             let _ = help.print();
-            return ExitCode::SUCCESS;
+            return ExitCode::from(if help.use_stderr() { config::EXIT_USAGE } else { 0 });
         }
         Err(error) => return usage(&error),
     };
@@ -61,17 +61,6 @@ pub enum Failure {
 fn usage(error: &(dyn std::error::Error + 'static)) -> ExitCode {
     anstream::eprintln!("skald: {}", chain(error));
     ExitCode::from(config::EXIT_USAGE)
-}
-
-/// An error and its causes in one line.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 // === impl Failure ===

@@ -16,9 +16,9 @@ struct File {
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProvidersError {
-    #[error("the providers file {0} cannot be read")]
+    #[error("the providers file {0} (SKALD_PROVIDERS) cannot be read")]
     Unreadable(String, #[source] std::io::Error),
-    #[error("the providers file {0} is not valid: {1}")]
+    #[error("the providers file {0} (SKALD_PROVIDERS) is not valid: {1}")]
     Invalid(String, toml::de::Error),
     #[error(transparent)]
     Provider(#[from] InvalidProvider),

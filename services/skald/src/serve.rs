@@ -13,11 +13,18 @@ use crate::{
     providers,
 };
 
+/// A token made up by this process would be known to no other.
+const MESH_TOKEN_MISSING: &str = "a service alone needs SKALD_MESH_TOKEN, the same in all of them: \
+                                  its peers know it by that";
+
 /// Serves until a signal ends the process.
 pub(crate) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let shutdown = Shutdown::new();
     let door = build(&args, &shutdown).await?;
-    let listener = TcpListener::bind(args.host.listen).await.map_err(Failure::run)?;
+    let address = args.host.listen;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener
+        .map_err(|error| Failure::run(format!("{address} cannot be listened on: {error}")))?;
     signal::end_on_signal(&shutdown).map_err(Failure::run)?;
     host::serve::serve(listener, door, args.host.serve_options()).await.map_err(Failure::run)
 }
@@ -32,6 +39,9 @@ pub(crate) async fn migrate(args: ServeArgs) -> Result<(), Failure> {
 }
 
 async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
+    if args.service.is_some() && args.host.mesh_token.is_none() {
+        return Err(Failure::usage(MESH_TOKEN_MISSING));
+    }
     let mesh = args.host.mesh_token().map_err(Failure::run)?;
     let auth = args.host.authenticator(&mesh).map_err(Failure::usage)?;
     let models = providers::load(args.providers.providers.as_deref()).map_err(Failure::usage)?;
@@ -42,7 +52,7 @@ async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
         clock: Arc::new(SystemClock),
         shutdown: shutdown.clone(),
         models,
-        judges: args.judges,
+        judges: args.judges.get(),
     };
     let peers = PeerUrls {
         ledger: args.ledger_url.clone(),

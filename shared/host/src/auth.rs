@@ -146,6 +146,8 @@ mod tests {
     use super::*;
     use crate::caller::Grant;
 
+    const OWN: &str = "own-secret-of-the-mesh";
+
     const FILE: &str = r#"
         [[token]]
         hash = "HASH-OF-ADA"
@@ -170,7 +172,7 @@ mod tests {
             .replace("HASH-OF-MESH", &hash_token("peer-secret"));
         std::fs::write(file.path(), text).expect("written");
         let mode = AuthMode::Tokens(file.path().to_owned());
-        let auth = Authenticator::open(&mode, &MeshToken::from("own-secret".to_owned()));
+        let auth = Authenticator::open(&mode, &OWN.parse().expect("a token"));
         (file, auth.expect("a readable file"))
     }
 
@@ -212,7 +214,7 @@ mod tests {
     #[test]
     fn a_mesh_call_acts_for_the_principal_it_carries() {
         let (_file, auth) = with_tokens();
-        for token in ["own-secret", "peer-secret"] {
+        for token in [OWN, "peer-secret"] {
             let mut headers = headers(token);
             mesh::write_principal(&mut headers, &bob());
             let identity = auth.authenticate(&headers).expect("a peer");
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn a_carried_principal_never_brings_the_mesh_scope_itself() {
         let (_file, auth) = with_tokens();
-        let mut headers = headers("own-secret");
+        let mut headers = headers(OWN);
         let mut principal = bob();
         principal.scopes.insert(Scope::Mesh);
         mesh::write_principal(&mut headers, &principal);
@@ -243,7 +245,7 @@ mod tests {
     #[test]
     fn a_carried_principal_that_cannot_be_read_is_refused() {
         let (_file, auth) = with_tokens();
-        let mut headers = headers("own-secret");
+        let mut headers = headers(OWN);
         headers.insert(mesh::PRINCIPAL, HeaderValue::from_static("bm90IGpzb24="));
         refused(&auth, &headers);
     }
@@ -274,17 +276,17 @@ mod tests {
 
     #[test]
     fn without_authentication_everybody_is_local_and_only_a_peer_is_mesh() {
-        let auth = Authenticator::open(&AuthMode::None, &MeshToken::from("own".to_owned()));
+        let auth = Authenticator::open(&AuthMode::None, &OWN.parse().expect("a token"));
         let auth = auth.expect("nothing to read");
         let anyone = auth.authenticate(&HeaderMap::new()).expect("local");
         assert_eq!(anyone, local());
         assert!(!anyone.mesh && anyone.grants == Grants::all());
-        assert!(auth.authenticate(&headers("own")).expect("a peer").mesh);
+        assert!(auth.authenticate(&headers(OWN)).expect("a peer").mesh);
     }
 
     #[test]
     fn without_authentication_only_loopback_is_served() {
-        let open = Authenticator::open(&AuthMode::None, &MeshToken::from("m".to_owned()));
+        let open = Authenticator::open(&AuthMode::None, &OWN.parse().expect("a token"));
         let open = open.expect("nothing to read");
         assert!(open.allows("127.0.0.1:1".parse().expect("an address")).is_ok());
         assert!(open.allows("[::1]:1".parse().expect("an address")).is_ok());

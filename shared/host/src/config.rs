@@ -7,7 +7,7 @@
 mod file;
 mod host;
 
-use std::{env, ffi::OsString, fmt, io, path::PathBuf};
+use std::{env, error::Error as _, ffi::OsString, fmt, io, path::PathBuf};
 
 use clap::{
     Arg, ArgMatches, Command, Parser,
@@ -51,7 +51,7 @@ pub enum Origin {
 /// Why a process does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Not an error: the caller asked for help, or for the version.
+    /// The caller asked for help or for the version, or gave no command (then it goes to standard error).
     #[error("{0}")]
     Help(clap::Error),
     #[error("{0}")]
@@ -117,15 +117,16 @@ fn explain(
     args: &[OsString],
     keys: &[String],
 ) -> ConfigError {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    if let DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand = error.kind() {
         return ConfigError::Help(error);
     }
     let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else {
-        return ConfigError::Usage(error.to_string());
+        return ConfigError::Usage(words(&error));
     };
     let flag = shown.split([' ', '=']).next().unwrap_or_default();
     let Some(arg) = file::find(command, &|arg| arg.get_long() == flag.strip_prefix("--")) else {
-        return ConfigError::Usage(error.to_string());
+        return ConfigError::Usage(words(&error));
     };
     let given = args.iter().any(|given| given.to_string_lossy().starts_with(flag));
     let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
@@ -136,9 +137,26 @@ fn explain(
         }
         None => flag.to_owned(),
     };
-    // clap shows the value, which must not happen to a password.
-    let why = if is_secret(arg) { "the value is not valid".to_owned() } else { error.to_string() };
-    ConfigError::Usage(format!("{name}: {}", why.trim_start_matches("error: ").trim_end()))
+    let why = if is_secret(arg) { discreet(&error) } else { words(&error) };
+    ConfigError::Usage(format!("{name}: {why}"))
+}
+
+/// What is wrong with a secret: clap shows the value, its cause may be told unless it does, too.
+fn discreet(error: &clap::Error) -> String {
+    let value = match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(value)) => value.as_str(),
+        _ => "",
+    };
+    match error.source().map(ToString::to_string) {
+        Some(cause) if value.is_empty() || !cause.contains(value) => cause,
+        _ => "the value is not valid".to_owned(),
+    }
+}
+
+/// What clap says, without its own prefix.
+fn words(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
 }
 
 // === impl Setting ===
@@ -249,7 +267,7 @@ mod tests {
         assert_eq!(settings.secret, Some(12_345));
         assert!(!format!("{shown:?}").contains("12345"));
         let error = read("", "--secret hunter2").expect_err("not valid").to_string();
-        assert_eq!(error, "--secret: the value is not valid");
+        assert_eq!(error, "--secret: invalid digit found in string");
     }
 
     #[test]

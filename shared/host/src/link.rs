@@ -13,7 +13,7 @@ use tonic::{
 use tower::{ServiceExt as _, util::BoxCloneSyncService};
 
 pub use peer::Peer;
-pub use remote::{InvalidPeerUrl, remote};
+pub use remote::{InvalidPeerUrl, checked_urls, remote};
 
 /// Where a generated client sends its calls: `LoaderClient::new(link)`.
 ///

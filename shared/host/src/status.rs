@@ -127,12 +127,15 @@ pub fn reason(status: &Status) -> Option<Reason> {
 const RETRY: Duration = Duration::from_secs(1);
 
 /// An error and its sources in one line, for the log.
-pub(crate) fn chain(error: &dyn Error) -> String {
+pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
+        let words = cause.to_string();
+        // Some errors have told their cause already.
+        if !text.ends_with(&words) {
+            text = format!("{text}: {words}");
+        }
         source = cause.source();
     }
     text

@@ -1,6 +1,11 @@
 //! Logs: one span for each call, JSON or pretty, and never the content of a message.
 
-use std::{io, time::Instant};
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+    str::FromStr,
+    time::Instant,
+};
 
 use tonic::Code;
 use tracing::{Span, field};
@@ -18,14 +23,19 @@ pub enum LogFormat {
     Json,
 }
 
-/// Why logging could not start.
+/// What is logged: a level, or levels by module such as `warn,ledger=debug`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFilter(String);
+
+/// Why a filter is none.
 #[derive(Debug, thiserror::Error)]
-pub enum TelemetryError {
-    #[error("the log filter is not valid")]
-    Filter(#[from] ParseError),
-    #[error("logging was started before")]
-    Started,
-}
+#[error("{0}")]
+pub struct InvalidLogFilter(ParseError);
+
+/// Logging was started before.
+#[derive(Debug, thiserror::Error)]
+#[error("logging was started before")]
+pub struct AlreadyStarted;
 
 /// One call from its beginning to the last byte of its answer.
 #[derive(Debug)]
@@ -36,14 +46,28 @@ pub(crate) struct Call {
 }
 
 /// Logs to standard error: standard output belongs to what a command prints.
-pub fn init(format: LogFormat, filter: &str) -> Result<(), TelemetryError> {
-    let filter = EnvFilter::try_new(filter)?;
-    let lines = fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
+pub fn init(format: LogFormat, filter: &LogFilter) -> Result<(), AlreadyStarted> {
+    let filter = EnvFilter::new(&filter.0);
+    let colour =
+        io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
+    let lines = fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour);
+    let lines = lines.with_target(false);
     let started = match format {
         LogFormat::Pretty => lines.compact().try_init(),
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
     };
-    started.map_err(|_| TelemetryError::Started)
+    started.map_err(|_| AlreadyStarted)
+}
+
+// === impl LogFilter ===
+
+impl FromStr for LogFilter {
+    type Err = InvalidLogFilter;
+
+    fn from_str(text: &str) -> Result<Self, InvalidLogFilter> {
+        EnvFilter::try_new(text).map_err(InvalidLogFilter)?;
+        Ok(Self(text.to_owned()))
+    }
 }
 
 // === impl Call ===

@@ -1,5 +1,7 @@
 //! Every limit of the system, with its reason. A limit that is not here does not exist.
 
+use std::num::NonZeroU32;
+
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
@@ -145,6 +147,11 @@ pub const MARK_CACHE_BLOCKS_MAX: u64 = 200_000;
 pub const PENDING_SESSION_MS: i64 = 60 * 1_000;
 /// Characters of a session's title.
 pub const TITLE_CHARS_MAX: usize = 200;
+/// A provider's name, and a model's as the provider knows it.
+pub const MODEL_NAME_CHARS_MAX: usize = 200;
+/// Texts that end a reply, and how long each may be; providers take fewer.
+pub const STOPS_MAX: usize = 32;
+pub const STOP_CHARS_MAX: usize = 200;
 /// Characters of an authored turn's origin.
 pub const ORIGIN_CHARS_MAX: usize = 200;
 /// Appends waiting for the writer before callers are refused.
@@ -229,4 +236,4 @@ pub const STORE_WAIT_MS: u64 = 5 * 1_000;
 /// Readers of one SQLite file at the same time.
 pub const SQLITE_READERS_MAX: u32 = 8;
 /// PostgreSQL connections of one service when the operator names no number.
-pub const POSTGRES_CONNECTIONS_DEFAULT: u32 = 16;
+pub const POSTGRES_CONNECTIONS_DEFAULT: NonZeroU32 = NonZeroU32::new(16).unwrap();

@@ -11,7 +11,7 @@ mod proposals;
 mod store;
 mod worker;
 
-use std::sync::Arc;
+use std::{num::NonZeroUsize, sync::Arc};
 
 use host::{
     database::{DatabaseError, Place},
@@ -51,7 +51,7 @@ pub struct Server {
 }
 
 /// Turns judged at the same time unless the operator says otherwise.
-pub const JUDGES_DEFAULT: usize = 4;
+pub const JUDGES_DEFAULT: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 
 /// Opens the store and puts the service together; nothing runs yet.
 pub async fn build(

@@ -1,6 +1,6 @@
 //! How services of Skald know each other, and how one names the principal that it acts for.
 
-use std::{fmt, io, sync::Arc};
+use std::{fmt, io, str::FromStr, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
@@ -16,12 +16,20 @@ pub const PRINCIPAL: HeaderName = HeaderName::from_static("x-skald-principal");
 #[derive(Clone)]
 pub struct MeshToken(Arc<str>);
 
+/// Who knows this token may act for everybody, so a short one must not come to be by an oversight.
+const TOKEN_CHARS_MIN: usize = 16;
+
+/// Says nothing of the token itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a mesh token is at least {TOKEN_CHARS_MIN} characters of visible ASCII")]
+pub struct InvalidMeshToken;
+
 // === impl MeshToken ===
 
 impl MeshToken {
     /// A token for one process that is its own only peer.
     pub fn random() -> io::Result<Self> {
-        super::new_token().map(Self::from)
+        super::new_token().map(|token| Self(token.into()))
     }
 
     pub(crate) fn digest(&self) -> Digest {
@@ -37,9 +45,14 @@ impl MeshToken {
     }
 }
 
-impl From<String> for MeshToken {
-    fn from(token: String) -> Self {
-        Self(token.into())
+impl FromStr for MeshToken {
+    type Err = InvalidMeshToken;
+
+    fn from_str(token: &str) -> Result<Self, InvalidMeshToken> {
+        let visible = token.bytes().all(|byte| byte.is_ascii_graphic());
+        (visible && token.len() >= TOKEN_CHARS_MIN)
+            .then(|| Self(token.into()))
+            .ok_or(InvalidMeshToken)
     }
 }
 

@@ -40,9 +40,9 @@ pub struct TokenFile {
 /// Why a token file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenFileError {
-    #[error("the token file {0} cannot be read")]
+    #[error("the token file {0} (SKALD_TOKENS) cannot be read")]
     Unreadable(PathBuf, #[source] io::Error),
-    #[error("the token file {0} is not valid: {1}")]
+    #[error("the token file {0} (SKALD_TOKENS) is not valid: {1}")]
     Invalid(PathBuf, String),
 }
 

@@ -1,6 +1,6 @@
 //! The settings that every process has, whichever services it serves.
 
-use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{io, net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use http::HeaderValue;
 use kernel::limits::{DRAIN_SECONDS_DEFAULT, POSTGRES_CONNECTIONS_DEFAULT};
@@ -9,7 +9,7 @@ use crate::{
     auth::{AuthError, AuthMode, Authenticator, mesh::MeshToken},
     database::{DataFolder, DatabaseError, Place, PostgresUrl},
     serve::ServeOptions,
-    telemetry::LogFormat,
+    telemetry::{LogFilter, LogFormat},
 };
 
 /// Flatten into a command: `#[command(flatten)] host: HostArgs`.
@@ -29,7 +29,7 @@ pub struct HostArgs {
 
     /// PostgreSQL connections of each service.
     #[arg(long, env = "SKALD_DATABASE_CONNECTIONS", default_value_t = POSTGRES_CONNECTIONS_DEFAULT)]
-    pub database_connections: u32,
+    pub database_connections: NonZeroU32,
 
     /// File of hashed tokens and of the tenants' grants; without it everybody is the one local user.
     #[arg(long, env = "SKALD_TOKENS")]
@@ -52,8 +52,8 @@ pub struct HostArgs {
     pub log_format: LogFormat,
 
     /// What is logged: a level, or levels by module such as `warn,ledger=debug`.
-    #[arg(long, env = "SKALD_LOG", default_value = "info")]
-    pub log: String,
+    #[arg(long, env = "SKALD_LOG", default_value = "info,sqlx=warn")]
+    pub log: LogFilter,
 }
 
 // === impl HostArgs ===
@@ -62,9 +62,10 @@ impl HostArgs {
     /// The data folder, locked, or PostgreSQL.
     pub fn place(&self) -> Result<Place, DatabaseError> {
         match &self.database_url {
-            Some(url) => {
-                Ok(Place::Postgres { url: url.clone(), connections: self.database_connections })
-            }
+            Some(url) => Ok(Place::Postgres {
+                url: url.clone(),
+                connections: self.database_connections.get(),
+            }),
             None => DataFolder::open(&self.data_dir).map(Place::Folder),
         }
     }
@@ -109,7 +110,8 @@ mod tests {
 
     #[test]
     fn secrets_are_in_no_debug_output() {
-        let host = host("--database-url postgres://a:hunter2@h/d --mesh-token hunter2");
+        let host =
+            host("--database-url postgres://a:hunter2@h/d --mesh-token hunter2-hunter2-hunter2");
         assert!(!format!("{host:?}").contains("hunter2"), "{host:?}");
     }
 

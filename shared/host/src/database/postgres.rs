@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use kernel::limits::STORE_WAIT_MS;
 use sqlx::{
-    Connection as _, PgPool,
+    Connection as _, PgConnection, PgPool,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -73,8 +73,13 @@ impl Postgres {
             .options([("search_path", service)])
             .application_name(&format!("skald-{service}"))
             .statement_cache_capacity(STATEMENTS_CACHED);
-        let pool = pool(connections).connect_with(options).await;
-        let pool = pool.map_err(|source| DatabaseError::Open { service, source })?;
+        let pool = match pool(connections).connect_with(options.clone()).await {
+            Ok(pool) => pool,
+            Err(error) => {
+                let source = why(error, &options).await;
+                return Err(DatabaseError::Open { service, source });
+            }
+        };
         migrations.create_schema(service);
         migrations.dangerous_set_table_name(format!("{service}.{}", migration_table(service)));
         let migrated = migrations.run(&pool).await;
@@ -84,6 +89,17 @@ impl Postgres {
 
     pub async fn close(&self) {
         self.pool.close().await;
+    }
+}
+
+/// A pool that waited in vain does not say what for; one attempt of our own does.
+async fn why(error: sqlx::Error, options: &PgConnectOptions) -> sqlx::Error {
+    if !matches!(error, sqlx::Error::PoolTimedOut) {
+        return error;
+    }
+    match tokio::time::timeout(ACQUIRE_WITHIN, PgConnection::connect_with(options)).await {
+        Ok(Err(cause)) => cause,
+        Ok(Ok(_)) | Err(_) => error,
     }
 }
 

@@ -74,19 +74,29 @@ pub fn remote(urls: &str) -> Result<Link, InvalidPeerUrl> {
     })))
 }
 
+/// The addresses as they came, each of them one that [`remote`] takes; for a command line.
+pub fn checked_urls(urls: &str) -> Result<String, InvalidPeerUrl> {
+    urls.split(',').try_for_each(|url| endpoint(url.trim()).map(drop))?;
+    Ok(urls.to_owned())
+}
+
 fn channel(url: &str) -> Result<Channel, InvalidPeerUrl> {
-    let refuse = |source| InvalidPeerUrl { url: url.to_owned(), source };
-    let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|error| refuse(Some(error)))?;
-    if endpoint.uri().scheme_str() != Some("http") || endpoint.uri().host().is_none() {
-        return Err(refuse(None));
-    }
-    Ok(endpoint
+    Ok(endpoint(url)?
         .connect_timeout(CONNECT_WITHIN)
         .tcp_nodelay(true)
         .http2_keep_alive_interval(KEEPALIVE_EVERY)
         .keep_alive_timeout(KEEPALIVE_WITHIN)
         .keep_alive_while_idle(true)
         .connect_lazy())
+}
+
+fn endpoint(url: &str) -> Result<Endpoint, InvalidPeerUrl> {
+    let refuse = |source| InvalidPeerUrl { url: url.to_owned(), source };
+    let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|error| refuse(Some(error)))?;
+    if endpoint.uri().scheme_str() != Some("http") || endpoint.uri().host().is_none() {
+        return Err(refuse(None));
+    }
+    Ok(endpoint)
 }
 
 // === impl Replicas ===

@@ -10,7 +10,6 @@ use std::{
 
 use host::{
     answer::REPLAYED,
-    auth::mesh::MeshToken,
     caller::Caller,
     link::{self, Link, Peer},
 };
@@ -40,7 +39,7 @@ fn bob() -> Caller {
 }
 
 fn peer(link: Link) -> Peer {
-    Peer::new(link, MeshToken::from(MESH.to_owned()))
+    Peer::new(link, MESH.parse().expect("a token"))
 }
 
 async fn describe(link: Link) -> Result<GetCapabilitiesResponse, Status> {

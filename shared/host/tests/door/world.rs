@@ -27,7 +27,7 @@ use wire::{
     mesh::v1::{self as mesh, work_service_server as work},
 };
 
-pub const MESH: &str = "mesh-secret";
+pub const MESH: &str = "secret-of-the-mesh";
 pub const ADA: &str = "ada-secret";
 pub const BOB: &str = "bob-secret";
 
@@ -67,7 +67,7 @@ pub struct World {
 }
 
 pub fn door(stub: Stub, path: &std::path::Path) -> Door {
-    let mesh = MeshToken::from(MESH.to_owned());
+    let mesh = MESH.parse::<MeshToken>().expect("a token");
     let auth = Authenticator::open(&AuthMode::Tokens(path.to_owned()), &mesh).expect("tokens");
     let shutdown = stub.shutdown.clone();
     let services = Services::new()

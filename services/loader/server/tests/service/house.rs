@@ -61,7 +61,7 @@ impl House {
             )
         });
         std::fs::write(&tokens, lines.concat()).expect("written");
-        let mesh = MeshToken::from("mesh".to_owned());
+        let mesh = mesh_token();
         let auth = Authenticator::open(&AuthMode::Tokens(tokens), &mesh).expect("tokens");
         let lorebook = Lorebook::default();
         let peer = Peer::new(local(lore::LoreServiceServer::new(lorebook.clone())), mesh);
@@ -99,14 +99,13 @@ impl House {
 
     /// The mesh's client, acting for ada.
     pub fn compiler(&self) -> CompileServiceClient<Link> {
-        let token = MeshToken::from("mesh".to_owned());
         let principal = kernel::Principal::new(
             kernel::TenantId::new("acme").expect("an id"),
             kernel::Subject::new("ada").expect("an id"),
             [],
         );
         let caller = host::caller::Caller::of_job(principal);
-        CompileServiceClient::new(Peer::new(self.link(), token).acting_for(&caller))
+        CompileServiceClient::new(Peer::new(self.link(), mesh_token()).acting_for(&caller))
     }
 
     pub async fn import_preset(
@@ -182,6 +181,10 @@ pub fn generation(session: &str, generation: &str) -> mesh::CompileRequest {
         now_us: 1_800_000_000_000_000,
         ..Default::default()
     }
+}
+
+fn mesh_token() -> MeshToken {
+    "the-mesh-of-the-loader".parse().expect("a token")
 }
 
 /// A request with somebody's token.

@@ -67,7 +67,7 @@ pub async fn start() -> Fixture {
     let tokens = NamedTempFile::new().expect("a file");
     let text = TOKENS.replace("ADA", &hash_token("ada")).replace("BOB", &hash_token("bob"));
     std::fs::write(tokens.path(), text).expect("written");
-    let mesh = MeshToken::from("mesh".to_owned());
+    let mesh = MeshToken::random().expect("random");
     let mode = AuthMode::Tokens(tokens.path().to_owned());
     let auth = Authenticator::open(&mode, &mesh).expect("tokens");
     let door = Door::new(server.mount(Services::new()), auth, Shutdown::new());

@@ -96,7 +96,7 @@ async fn serve(
     clock: &Arc<ManualClock>,
     refusals: Vec<Status>,
 ) -> (Queue, Shutdown, Door) {
-    let token = MeshToken::from("mesh".to_owned());
+    let token = MeshToken::random().expect("random");
     let (queue, work) = ledger::start(refusals);
     let lore = Routes::new(LoreServiceServer::new(lorebook.clone()))
         .add_service(WorldServiceServer::new(lorebook.clone()))
