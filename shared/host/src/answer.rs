@@ -8,6 +8,7 @@ use std::{
 
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body::Frame;
+use kernel::limits::MESSAGE_BYTES_MAX;
 use tonic::{Code, Status, body::Body, codegen::Bytes};
 
 use crate::{status, telemetry::Call};
@@ -29,12 +30,33 @@ pub(crate) fn cut_off() -> Status {
     status::peer_unavailable("the service is shutting down")
 }
 
+/// What tonic could not read is the caller's mistake, and no bug: it gets a reason and a field like every
+/// refusal of ours. Ours have their details already.
+fn with_reason(response: Response<Body>) -> Response<Body> {
+    let refusal = Status::from_header_map(response.headers());
+    let Some(refusal) = refusal.filter(|refusal| refusal.details().is_empty()) else {
+        return response;
+    };
+    let told = refusal.message();
+    match refusal.code() {
+        Code::Internal => status::invalid("request", format!("cannot be read: {told}")).into_http(),
+        // A message beyond the limit; its size is the first number that is told.
+        Code::OutOfRange => {
+            let size = told.split(' ').find_map(|word| word.parse().ok());
+            let limit = MESSAGE_BYTES_MAX as u64;
+            status::limit_exceeded("request", size.unwrap_or(limit + 1), limit).into_http()
+        }
+        _ => response,
+    }
+}
+
 /// Wraps the body so that `call` sees its end and `aborted` cuts it off.
 pub(crate) fn finish(
     response: Response<Body>,
     mut call: Call,
     aborted: impl Future<Output = ()> + Send + 'static,
 ) -> Response<Body> {
+    let response = with_reason(response);
     if let Some(status) = response.headers().get(Status::GRPC_STATUS) {
         call.ended(Code::from_bytes(status.as_bytes()));
         // A refusal has no body, and unwrapped it keeps saying so: its length stays zero.

@@ -4,6 +4,8 @@
 mod ending;
 #[path = "door/gate.rs"]
 mod gate;
+#[path = "door/messages.rs"]
+mod messages;
 #[path = "door/peers.rs"]
 mod peers;
 #[path = "door/web.rs"]
