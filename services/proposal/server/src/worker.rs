@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use host::{caller::Caller, link::Peer, shutdown::Shutdown, status};
 use kernel::SessionId;
-use proposal_core::{Changeset, Evaluation};
+use proposal_core::{Changeset, Evaluation, Outcome};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use wire::{
@@ -133,7 +133,12 @@ impl Worker {
                 Ok((evaluation, staged)) => {
                     let (id, outcome) = (&evaluation.id, evaluation.outcome.name());
                     tracing::info!(evaluation = %id, outcome, staged = staged.len(), "a turn was judged");
-                    Ok(Done { evaluation: Some(evaluation), staged, ..Done::default() })
+                    // The ledger tells the waiting reader that the judging itself failed.
+                    let failure = match evaluation.outcome {
+                        Outcome::Failed => evaluation.reason.clone(),
+                        _ => String::new(),
+                    };
+                    Ok(Done { evaluation: Some(evaluation), staged, failure, retry: false })
                 }
                 Err(malformed) => Ok(Done::failed(&malformed.to_string())),
             },

@@ -138,6 +138,10 @@ impl Proposals {
         let (held, failed): (Vec<_>, Vec<_>) =
             judged.enumerate().partition(|(_, (_, verdict))| verdict.problem.is_empty());
         if !failed.is_empty() && (!allow_partial || held.is_empty()) {
+            // What no longer holds may be what another decision just applied: then that is the answer.
+            if self.load(call.caller, &found.id).await?.stage != Stage::Pending {
+                return Ok(None);
+            }
             let problems = failed.iter().map(|(at, (_, verdict))| (*at, verdict.problem.clone()));
             return Err(Error::OperationsInvalid(found.id.clone(), problems.collect()));
         }
