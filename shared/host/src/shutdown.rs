@@ -49,7 +49,8 @@ impl Shutdown {
         self.aborted.cancel();
     }
 
-    pub(crate) fn aborted(&self) -> impl Future<Output = ()> + Send + 'static + use<> {
+    /// Completes when the drain has taken too long; a moment remains to save what there is.
+    pub fn aborted(&self) -> impl Future<Output = ()> + Send + 'static + use<> {
         self.aborted.clone().cancelled_owned()
     }
 

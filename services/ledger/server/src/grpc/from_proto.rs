@@ -157,7 +157,20 @@ fn model(field: &str, given: pb::Model) -> Checked<ModelChoice> {
         return Err(invalid(format!("{field}.provider"), "is empty"));
     }
     let pb::Model { provider, name, window_tokens } = given;
+    model_name(format!("{field}.provider"), &provider)?;
+    model_name(format!("{field}.name"), &name)?;
     Ok(ModelChoice { provider, name, window_tokens })
+}
+
+fn model_name(field: String, name: &str) -> Checked<()> {
+    let chars = name.chars().count();
+    if chars > limits::MODEL_NAME_CHARS_MAX {
+        return Err(limit_exceeded(&field, chars as u64, limits::MODEL_NAME_CHARS_MAX as u64));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(invalid(field, "has a control character"));
+    }
+    Ok(())
 }
 
 fn profile_mode(given: i32) -> Checked<ProfileMode> {
@@ -199,6 +212,15 @@ fn sampling(given: pb::Sampling) -> Checked<pb::Sampling> {
     finite("top_p", given.top_p)?;
     if given.max_tokens == Some(0) {
         return Err(invalid("sampling.max_tokens", "is 0"));
+    }
+    let at_most = |field: &str, count: usize, limit: usize| match count > limit {
+        true => Err(limit_exceeded(field, count as u64, limit as u64)),
+        false => Ok(()),
+    };
+    at_most("sampling.stop", given.stop.len(), limits::STOPS_MAX)?;
+    for (index, stop) in given.stop.iter().enumerate() {
+        let field = format!("sampling.stop[{index}]");
+        at_most(&field, stop.chars().count(), limits::STOP_CHARS_MAX)?;
     }
     Ok(given)
 }

@@ -50,7 +50,7 @@ impl Ledger {
             return Ok((self.turn(owner, &write.session, seq_of(&reference)?).await?, true));
         }
         let settings = self.load(owner, &write.session).await?.state.settings().clone();
-        let turn = self.with_provider_rule(write.turn.clone(), &settings)?;
+        let turn = self.with_provider_rule(write.turn.clone(), &settings);
         let writer = Writer::of(caller, Some(write.request_id.clone()));
         let deadline = caller.passage.deadline.unwrap_or_else(|| Instant::now() + WAIT_DEFAULT);
         loop {

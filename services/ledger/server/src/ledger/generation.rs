@@ -19,7 +19,7 @@ impl Ledger {
         match self.inner.board.find(&owner.tenant, generation) {
             Some(run) => Ok(self.resume_run(run, after_byte)),
             None => {
-                self.follow(owner.clone(), row.session, generation.clone(), after_byte, false).await
+                self.follow(owner.clone(), row.session, generation.clone(), after_byte, None).await
             }
         }
     }

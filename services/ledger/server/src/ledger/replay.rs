@@ -9,7 +9,9 @@ use ledger_core::{Body, Event, Kind};
 use super::{
     Ledger,
     frames::{Completed, Evaluation, Frame, FrameStream, Proposed, Sent},
-    load, turns,
+    load,
+    submit::Heir,
+    turns,
 };
 use crate::{
     board::Run,
@@ -35,6 +37,10 @@ struct Follower {
     read: u64,
     /// Whether the frames before the text are wanted too.
     from_start: bool,
+    /// Who takes the slot over if its owner dies.
+    heir: Option<Heir>,
+    /// The attempt of our own that took it over.
+    relayed: Option<FrameStream>,
     queue: VecDeque<Frame>,
     over: bool,
 }
@@ -48,7 +54,10 @@ impl Ledger {
             if over {
                 return None;
             }
-            let frame = run.frame(at).await?;
+            let Some(frame) = run.frame(at).await else {
+                // Another attempt took the slot: this one stopped without an end of its own.
+                return Some((Err(Error::LeaseLost), (run, at, true)));
+            };
             let over = frame.is_last();
             Some((Ok(frame), (run, at + 1, over)))
         }))
@@ -67,14 +76,14 @@ impl Ledger {
         Box::pin(frames)
     }
 
-    /// Frames of any generation, read from the ledger until it is over.
+    /// Frames of any generation, read from the ledger until it is over. An heir has none of them yet.
     pub(super) async fn follow(
         &self,
         owner: Owner,
         session: SessionId,
         generation: GenerationId,
         after_byte: u64,
-        from_start: bool,
+        heir: Option<Heir>,
     ) -> Result<FrameStream> {
         let state = self.load(&owner, &session).await?.state;
         let row = self.generation_row(&owner, &generation).await?;
@@ -87,7 +96,9 @@ impl Ledger {
             reply_seq: row.reply_seq,
             cursor: slot.offset,
             read: after_byte,
-            from_start,
+            from_start: heir.is_some(),
+            heir,
+            relayed: None,
             queue: VecDeque::new(),
             over: false,
         };
@@ -146,6 +157,13 @@ impl Follower {
             if self.over {
                 return None;
             }
+            if let Some(relayed) = &mut self.relayed {
+                match relayed.next().await? {
+                    // The reader knows the message and the slot.
+                    Ok(Frame::Started { .. }) => continue,
+                    frame => return Some(frame),
+                }
+            }
             if let Err(error) = self.look().await {
                 self.over = true;
                 return Some(Err(error));
@@ -188,8 +206,15 @@ impl Follower {
         Ok(())
     }
 
-    /// Nobody produces the reply any more: the reader is told to retry instead of waiting for ever.
+    /// Nobody produces the reply any more: a retry takes its slot over, any other reader is told to
+    /// retry instead of waiting for ever.
     async fn owner_died(&mut self) -> Result<()> {
+        if let Some(heir) = self.heir.take() {
+            let taken = self.ledger.take_over(&heir, &self.session, &self.generation).await?;
+            // If somebody else was first, the ledger shows what they make of it.
+            self.relayed = taken.map(|started| self.ledger.start(&heir, started));
+            return Ok(());
+        }
         let turn = self.ledger.turn(&self.owner, &self.session, self.reply_seq).await?;
         self.over = true;
         self.queue.push_back(Frame::Ended {
@@ -216,9 +241,11 @@ impl Follower {
             }
             Body::TurnFailed(body) if body.generation == self.generation => {
                 let reason = turns::failure_name(body.reason).to_owned();
-                self.ended(false, reason, body.detail.clone().unwrap_or_default()).await
+                self.say(body.partial.as_deref().unwrap_or_default());
+                self.ended(false, reason, turns::failure_detail(body)).await
             }
             Body::TurnAborted(body) if body.generation == self.generation => {
+                self.say(body.partial.as_deref().unwrap_or_default());
                 self.ended(true, turns::abort_name(body.reason).to_owned(), String::new()).await
             }
             _ => Ok(()),

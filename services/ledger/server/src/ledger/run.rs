@@ -70,6 +70,9 @@ impl Reply {
         }
         let deadline = Duration::from_millis(limits::GENERATION_DEADLINE_MS.unsigned_abs());
         let spoken = tokio::select! {
+            biased;
+            // What the end of the process cuts off is no failure of the turn.
+            () = self.ledger.inner.shutdown.aborted() => return self.hand_on().await,
             spoken = tokio::time::timeout(deadline, self.speak()) => spoken.unwrap_or_else(|_| {
                 Err(Stopped::of(Failure::Provider, "the generation's deadline passed"))
             }),
@@ -85,6 +88,14 @@ impl Reply {
                 self.fail(stopped).await;
                 self.release().await;
             }
+        }
+    }
+
+    /// Gives the lease up, so that a retry takes the slot over at once.
+    async fn hand_on(&self) {
+        let Started { generation, fence, .. } = &self.started;
+        if let Err(error) = self.ledger.store().renew(self.owner(), generation, *fence, 0).await {
+            tracing::warn!(%error, "a lease was not given up; it will expire");
         }
     }
 

@@ -73,9 +73,6 @@ impl Ledger {
         if self.answered(&new.attempt).await?.is_some() {
             return self.created(owner, &session, true).await;
         }
-        if let Some(model) = &new.settings.model {
-            self.model(&model.provider)?;
-        }
         let decision = self.decide_creation(caller, &session, &new)?;
 
         let note = PendingNote { principal: caller.principal.clone() };
@@ -139,7 +136,7 @@ impl Ledger {
         let Some(Opening(opening)) = new.opening.clone() else {
             return Ok(decide(&state, &envelope, create)?);
         };
-        let opening = self.with_provider_rule(opening, &new.settings)?;
+        let opening = self.with_provider_rule(opening, &new.settings);
         let decision = decide(&state, &envelope, CreateWithOpening { create, opening })?;
         Ok(ledger_core::Decision { events: decision.events, state: decision.state, outcome: () })
     }
@@ -213,17 +210,15 @@ impl Ledger {
             .map_err(|_| Error::ProviderNotConfigured(provider.to_owned()))
     }
 
-    /// Tells the rule of §4 what the session's provider wants.
+    /// Tells the rule of §4 what the session's provider wants; one that is not configured wants nothing.
     pub(super) fn with_provider_rule(
         &self,
         turn: AuthoredTurn,
         settings: &Settings,
-    ) -> Result<AuthoredTurn> {
-        let wants = match &settings.model {
-            Some(model) => self.model(&model.provider)?.abilities().user_first,
-            None => false,
-        };
-        Ok(AuthoredTurn { provider_wants_user_first: wants, ..turn })
+    ) -> AuthoredTurn {
+        let provider = settings.model.as_ref().and_then(|model| self.model(&model.provider).ok());
+        let wants = provider.is_some_and(|provider| provider.abilities().user_first);
+        AuthoredTurn { provider_wants_user_first: wants, ..turn }
     }
 }
 

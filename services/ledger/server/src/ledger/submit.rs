@@ -32,6 +32,13 @@ pub struct SubmitTurn {
     pub sampling: Option<pb::Sampling>,
 }
 
+/// A caller who submits again, and so may take over what a dead process left.
+#[derive(Clone)]
+pub(super) struct Heir {
+    caller: Caller,
+    submit: SubmitTurn,
+}
+
 /// What the stored answer refers to.
 #[derive(Debug, Serialize, Deserialize)]
 struct Reference {
@@ -72,7 +79,8 @@ impl Ledger {
         match written.await {
             Ok(decision) => {
                 let started = decision.outcome;
-                Ok((self.start(caller, &submit, started), false))
+                let heir = Heir { caller: caller.clone(), submit };
+                Ok((self.start(&heir, started), false))
             }
             Err(WriteError::Answered) => {
                 let reference = self.answered(&submit.attempt).await?.unwrap_or_default();
@@ -97,37 +105,43 @@ impl Ledger {
         }
         let row = self.store().generation(owner, &reference.generation).await?;
         let row = row.ok_or_else(|| Error::no_generation(&reference.generation))?;
-        if row.running && row.dead {
-            match self.take_over(caller, submit, &reference).await {
-                Ok(started) => return Ok(self.start(caller, submit, started)),
-                // Somebody else took it over, or closed it: follow what they made of it.
-                Err(Error::Rejected(_) | Error::LeaseLost) => {}
-                Err(other) => return Err(other),
-            }
+        let heir = Heir { caller: caller.clone(), submit: submit.clone() };
+        if row.running
+            && row.dead
+            && let Some(started) =
+                self.take_over(&heir, &reference.session, &reference.generation).await?
+        {
+            return Ok(self.start(&heir, started));
         }
-        self.follow(owner.clone(), reference.session, reference.generation, 0, true).await
+        let Reference { session, generation } = reference;
+        self.follow(owner.clone(), session, generation, 0, Some(heir)).await
     }
 
-    async fn take_over(
+    /// Nothing where somebody else took the generation over, or closed it.
+    pub(super) async fn take_over(
         &self,
-        caller: &Caller,
-        submit: &SubmitTurn,
-        reference: &Reference,
-    ) -> Result<Started> {
-        let verb = TakeOver {
-            generation: reference.generation.clone(),
-            guidance: submit.guidance.clone(),
-        };
-        let writer = Writer::of(caller, Some(submit.request_id.clone()));
+        heir: &Heir,
+        session: &SessionId,
+        generation: &GenerationId,
+    ) -> Result<Option<Started>> {
+        let verb =
+            TakeOver { generation: generation.clone(), guidance: heir.submit.guidance.clone() };
+        let writer = Writer::of(&heir.caller, Some(heir.submit.request_id.clone()));
         let none = |_: &_| Ok(Beside::default());
-        match self.write(&writer, &reference.session, verb, none).await {
-            Ok(decision) => Ok(Started { message: message_of(&decision), ..decision.outcome }),
-            Err(WriteError::Answered) => Err(Error::LeaseLost),
+        match self.write(&writer, session, verb, none).await {
+            Ok(decision) => {
+                Ok(Some(Started { message: message_of(&decision), ..decision.outcome }))
+            }
+            Err(
+                WriteError::Answered | WriteError::Failed(Error::Rejected(_) | Error::LeaseLost),
+            ) => Ok(None),
             Err(WriteError::Failed(error)) => Err(error),
         }
     }
 
-    fn start(&self, caller: &Caller, submit: &SubmitTurn, started: Started) -> FrameStream {
+    /// Produces the reply, whoever follows it.
+    pub(super) fn start(&self, heir: &Heir, started: Started) -> FrameStream {
+        let Heir { caller, submit } = heir;
         let run = self.inner.board.begin(caller.tenant(), &started.generation);
         let reply = Reply {
             ledger: self.clone(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use kernel::{AlternativeId, Owner, SessionId, Timestamp, TurnId};
 use ledger_core::{
     Body, Event, State,
-    event::{AbortReason, Failure, Usage, Visibility},
+    event::{AbortReason, Failure, TurnFailed, Usage, Visibility},
     state::{Phase, Turn, TurnKind},
 };
 use prompt::{
@@ -170,7 +170,8 @@ fn show(
         alternatives: alternatives.unwrap_or_default(),
         selected: turn.slot().and_then(|slot| slot.shown()).map(|reply| reply.id.clone()),
         revision: turn.revision,
-        in_context: turn.in_context,
+        // A slot without a reply has nothing to hold.
+        in_context: turn.in_context && turn.text().is_some(),
         provenance: events.get(&turn.offset).and_then(provenance),
         recorded_at: turn.recorded_at,
         offset: turn.offset,
@@ -188,8 +189,8 @@ fn usage(event: &Event) -> Usage {
 fn attempt(event: &Event) -> Option<AlternativeView> {
     let (phase, failure, partial) = match &event.body {
         Body::TurnFailed(failed) => {
-            let detail = failed.detail.clone().unwrap_or_default();
-            (Phase::Failed, (failure_name(failed.reason).to_owned(), detail), &failed.partial)
+            let failure = (failure_name(failed.reason).to_owned(), failure_detail(failed));
+            (Phase::Failed, failure, &failed.partial)
         }
         Body::TurnAborted(aborted) => {
             let reason = abort_name(aborted.reason).to_owned();
@@ -241,6 +242,15 @@ pub(super) const fn failure_name(failure: Failure) -> &'static str {
         Failure::Lease => "LEASE",
         Failure::Window => "WINDOW_EXCEEDED",
         Failure::Internal => "INTERNAL",
+    }
+}
+
+/// For a person; a lease that ran out has nobody left to say more.
+pub(super) fn failure_detail(failed: &TurnFailed) -> String {
+    match (&failed.detail, failed.reason) {
+        (Some(detail), _) => detail.clone(),
+        (None, Failure::Lease) => "the process that produced the reply is gone".to_owned(),
+        (None, _) => String::new(),
     }
 }
 
