@@ -44,7 +44,7 @@ impl Page {
     /// Something that was said, wrapped.
     pub(super) fn said(self, speaker: &str, text: &str) {
         anstream::println!("   {SPEAKER}{speaker}{SPEAKER:#}");
-        for line in wrapped(text) {
+        for line in text.lines().flat_map(wrapped) {
             anstream::println!("     {line}");
         }
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use tonic::Status;
 use wire::{
-    common::v1::{Author, ImportReport},
+    common::v1::{Author, ImportReport, Severity},
     ledger::v1 as ledger,
     loader::v1 as loader,
     lorebook::v1 as lorebook,
@@ -16,6 +16,9 @@ const FIRST: &str =
     "I climb to the lamp, two stairs at a time. Is the old bell still in the harbour?";
 const SECOND: &str = "Show me where it went down. The bell, I mean.";
 const THIRD: &str = "And in fog, what will they ring when there is a bell no more?";
+
+/// How long a turn waits for its judgement: a small machine's own model takes minutes for it.
+const JUDGED_WITHIN_MS: u32 = 5 * 60 * 1_000;
 
 pub(super) struct Story {
     pub(super) clients: Clients,
@@ -111,12 +114,11 @@ impl Story {
         let Some(report) = report else { return };
         let counts: Vec<String> =
             report.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-        let findings = match report.findings.len() {
-            0 => String::new(),
-            1 => "; 1 finding".to_owned(),
-            many => format!("; {many} findings"),
-        };
-        self.page.fact(what, &format!("{} ({}{findings})", report.format, counts.join(", ")));
+        self.page.fact(what, &format!("{} ({})", report.format, counts.join(", ")));
+        // Defaults taken and formats recognised are as designed.
+        for finding in report.findings.iter().filter(|found| found.severity() > Severity::Info) {
+            self.page.note(&format!("{} {}", finding.place, finding.message));
+        }
     }
 
     /// The user hands the agent a pen for this world.
@@ -140,6 +142,10 @@ impl Story {
             title: "An evening at the lighthouse".to_owned(),
             settings: Some(ledger::SessionSettings {
                 model: Some(self.model.clone()),
+                proposal: Some(ledger::ProposalSettings {
+                    wait_ms: JUDGED_WITHIN_MS,
+                    ..Default::default()
+                }),
                 ..Default::default()
             }),
             selection: Some(loader::Selection {
