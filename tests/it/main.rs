@@ -1,3 +1,17 @@
 //! Skald from outside: one file per promise, then the scenarios, then the house's own rules.
 
+mod commits;
+mod corpus;
+mod golden;
+mod promise_1_durable;
+mod promise_1_killed;
+mod promise_2_shown;
+mod promise_3_prefix;
+mod promise_4_inert;
+mod promise_5_lore;
+mod promise_6_said;
+mod promise_7_anothers;
+mod promise_7_hidden;
+mod promise_8_breakout;
+mod scenario;
 mod tidy;

@@ -129,7 +129,11 @@ impl Proposals {
         let revisions = self.lore.revisions(call.caller, &[&found.world]).await?;
         let revision = revisions.get(&found.world).copied();
         if revision != Some(found.base_revision) {
-            return Err(self.expire(found, revision).await?);
+            return match self.expire(found, revision).await {
+                // What moved the world may be another application of this very changeset.
+                Err(Error::Contended(_)) => Ok(None),
+                told => Err(told?),
+            };
         }
         let change = found.next_change();
         let wanted = Wanted::of(found, change.clone(), &found.operations);
