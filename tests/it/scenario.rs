@@ -1,6 +1,7 @@
 //! The main job from end to end, near and far, in each profile mode.
 
-use tests::prelude::*;
+use skald::demo::samples;
+use tests::{cards, prelude::*};
 
 use common::{Author, ProfileMode};
 use ledger::{EvaluationState, Phase};
@@ -40,6 +41,32 @@ async fn the_main_job_far_with_tokens() {
 async fn the_main_job_on_a_port_with_tokens() {
     let (world, _url) = Plan::new().with_tokens().near_on_a_port().await;
     main_job(&world.caller(tests::world::ADA), ProfileMode::Journal).await;
+}
+
+/// The same card, whatever it comes in: its book runs, its greeting opens, its lore fires.
+#[tokio::test]
+async fn a_card_may_be_json_or_a_picture_of_either_version() {
+    let json = |card| serde_json::to_vec(&card).expect("JSON");
+    for (file, spec, container, bytes) in [
+        ("card.json", "v2", "json", json(cards::v2())),
+        ("card.json", "v3", "json", json(cards::v3())),
+        ("card.png", "v3", "png", samples::CARD.to_vec()),
+    ] {
+        let world = World::near().await;
+        let clients = world.clients();
+        let cast = clients.cast_of(file, &bytes).await.expect("imported");
+        assert_eq!(
+            (cast.character.spec.as_str(), cast.character.container.as_str()),
+            (spec, container)
+        );
+        let session = clients.opened(&cast, ProfileMode::Journal).await.expect("opened");
+        let told = clients.say(&session, "turn-1", job::FIRST).await.expect("a turn");
+        let sent = clients.sent(&session, told.request().offset).await.expect("a request");
+        for part in [cast.greeting().as_str(), "burns whale oil", "keeps the light on Grey Skerry"]
+        {
+            assert!(sent.contains(part), "{spec} {container}: {part}");
+        }
+    }
 }
 
 /// The six steps; each turn's request is looked at again at the end.
