@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// A path that no service will ever have: `-` is not an identifier.
-const NEVER_BUILT: &str = "/-/-";
+pub(crate) const NEVER_BUILT: &str = "/-/-";
 
 /// Both versions of reflection.
 const REFLECTION: &str = "grpc.reflection.";

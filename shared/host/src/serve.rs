@@ -2,14 +2,15 @@
 
 use std::{io, time::Duration};
 
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, Request, Uri, header::ORIGIN};
 use kernel::limits::{CONNECTION_CALLS_MAX, DRAIN_SECONDS_DEFAULT, HEADER_BYTES_MAX};
 use tokio::net::TcpListener;
 use tonic::transport::{Server, server::TcpIncoming};
 use tonic_web::GrpcWebLayer;
+use tower::util::MapRequestLayer;
 use tower_http::cors::{AllowHeaders, CorsLayer, ExposeHeaders};
 
-use crate::{answer::REPLAYED, auth::AuthError, door::Door};
+use crate::{answer::REPLAYED, auth::AuthError, door::Door, gate::NEVER_BUILT};
 
 /// How a port is served.
 #[derive(Debug, Clone)]
@@ -54,6 +55,7 @@ pub async fn serve(
     door.auth().allows(address)?;
     tracing::info!(%address, "serving");
     let shutdown = door.shutdown().clone();
+    let named = options.origins.clone();
     let server = Server::builder()
         .accept_http1(true)
         .http2_keepalive_interval(Some(KEEPALIVE_EVERY))
@@ -61,6 +63,7 @@ pub async fn serve(
         .max_concurrent_streams(CONNECTION_CALLS_MAX)
         .http2_max_header_list_size(HEADER_BYTES_MAX)
         .layer(cors(options.origins))
+        .layer(MapRequestLayer::new(move |request| turned_away(request, &named)))
         .layer(GrpcWebLayer::new())
         .serve_with_incoming_shutdown(
             door,
@@ -80,6 +83,16 @@ pub async fn serve(
         tokio::time::sleep(CUT_GRACE).await;
     };
     tokio::select! { ended = ended => ended, () = cut => Ok(()) }
+}
+
+/// A page that is not of a named origin finds nothing, whatever its browser takes it for: once its own name
+/// points at this machine (DNS rebinding), CORS does not apply to it any more.
+fn turned_away<B>(mut request: Request<B>, named: &[HeaderValue]) -> Request<B> {
+    let origin = request.headers().get(ORIGIN);
+    if origin.is_some_and(|origin| !named.contains(origin)) {
+        *request.uri_mut() = Uri::from_static(NEVER_BUILT);
+    }
+    request
 }
 
 /// Only the named origins: a page elsewhere must not reach a server that trusts its own machine.

@@ -55,3 +55,16 @@ async fn a_preflight_is_answered_without_a_token_and_only_for_named_origins() {
         assert!(!answer.contains("grpc-status"), "{answer}");
     }
 }
+
+#[tokio::test]
+async fn a_page_of_another_origin_finds_nothing_even_without_a_preflight() {
+    let world = world().await;
+    for origin in ["https://evil.example", "http://skald", "null"] {
+        let headers = format!(
+            "origin: {origin}\r\ncontent-type: application/grpc-web+proto\r\n\
+             authorization: Bearer {ADA}\r\n"
+        );
+        let answer = answer(&world, "POST", &headers, "\0\0\0\0\0").await;
+        assert!(answer.contains("grpc-status: 12"), "{answer}");
+    }
+}
