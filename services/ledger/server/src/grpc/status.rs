@@ -101,10 +101,14 @@ fn rejected(rejection: Rejection) -> Status {
         },
         Rejection::TierMayNotKey(_) => invalid("key", "may not be sent by a caller of this tier"),
         Rejection::KeyReserved(key) => precondition(Reason::KeyReserved, &key, why),
-        Rejection::ClassNotAllowed { .. } => invalid("turn.turn_class", why),
+        Rejection::ClassNotAllowed { .. } => {
+            invalid("turn.turn_class", format!("does not fit: {why}"))
+        }
         Rejection::VisibleToNobody | Rejection::MemoryUnseen => invalid("turn.visibility", why),
         Rejection::ImportIneligible => invalid("turn.effects", why),
-        Rejection::ClaimedInFuture { .. } => invalid("turn.claimed_time", why),
+        Rejection::ClaimedInFuture { latest, .. } => {
+            invalid("turn.claimed_time", format!("lies after {latest}"))
+        }
         Rejection::GenerationInProgress(generation) => in_progress(generation.as_str()),
         Rejection::GenerationClosed(generation) => {
             precondition(Reason::LeaseLost, generation.as_str(), why)
