@@ -9,7 +9,7 @@ use ledger_core::{Actor, Decision, Envelope, Lease, State, Verb, decide};
 
 use super::{Ledger, actor_of, load::Loaded};
 use crate::{
-    attempt::Entry,
+    attempt::{Attempt, Entry},
     error::{Error, Result},
     store::{
         Append, AppendError, GenerationLease, GenerationWrite, JobLease, NewJob, RequestRow,
@@ -82,6 +82,20 @@ impl Ledger {
             }
         }
         Err(Error::Store(StoreError::Contended).into())
+    }
+
+    /// The stored answer to an attempt that did not write, or why it did not. A twin of the attempt may
+    /// have come first, and what it wrote is then the very reason for the refusal.
+    pub(super) async fn or_answered(
+        &self,
+        attempt: &Attempt,
+        error: WriteError,
+    ) -> Result<Vec<u8>> {
+        let error = match error {
+            WriteError::Answered => Error::Store(StoreError::Contended),
+            WriteError::Failed(error) => error,
+        };
+        self.answered(attempt).await?.ok_or(error)
     }
 
     /// Appends what was decided on `before`, and keeps the state that it leads to.

@@ -68,18 +68,20 @@ impl Ledger {
                     let view = self.turn(owner, &write.session, decision.outcome.0).await?;
                     return Ok((view, false));
                 }
-                Err(WriteError::Answered) => {
-                    let reference = self.answered(&write.attempt).await?.unwrap_or_default();
-                    let view = self.turn(owner, &write.session, seq_of(&reference)?).await?;
-                    return Ok((view, true));
-                }
-                Err(WriteError::Failed(error)) if write.wait && is_busy(&error) => {
-                    if Instant::now() >= deadline {
-                        return Err(error);
+                Err(error) => {
+                    let busy = matches!(&error, WriteError::Failed(error) if is_busy(error));
+                    match self.or_answered(&write.attempt, error).await {
+                        Ok(reference) => {
+                            let seq = seq_of(&reference)?;
+                            return Ok((self.turn(owner, &write.session, seq).await?, true));
+                        }
+                        Err(error) if !(busy && write.wait) || Instant::now() >= deadline => {
+                            return Err(error);
+                        }
+                        Err(_) => {}
                     }
                     let _ = tokio::time::timeout(TRY_EVERY, closed).await;
                 }
-                Err(WriteError::Failed(error)) => return Err(error),
             }
         }
     }

@@ -9,7 +9,7 @@ use ledger_core::{
 
 use super::{
     Ledger,
-    append::{Beside, WriteError, Writer},
+    append::{Beside, Writer},
 };
 use crate::{
     attempt::Attempt,
@@ -46,11 +46,10 @@ impl Ledger {
         });
         match written.await {
             Ok(decision) => Ok((decision.outcome, false)),
-            Err(WriteError::Answered) => {
-                let reference = self.answered(&add.attempt).await?.unwrap_or_default();
+            Err(error) => {
+                let reference = self.or_answered(&add.attempt, error).await?;
                 Ok((read(&reference)?, true))
             }
-            Err(WriteError::Failed(error)) => Err(error),
         }
     }
 }

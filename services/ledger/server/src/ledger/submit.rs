@@ -82,11 +82,10 @@ impl Ledger {
                 let heir = Heir { caller: caller.clone(), submit };
                 Ok((self.start(&heir, started), false))
             }
-            Err(WriteError::Answered) => {
-                let reference = self.answered(&submit.attempt).await?.unwrap_or_default();
+            Err(error) => {
+                let reference = self.or_answered(&submit.attempt, error).await?;
                 Ok((self.reattach(caller, &submit, &reference).await?, true))
             }
-            Err(WriteError::Failed(error)) => Err(error),
         }
     }
 
