@@ -20,7 +20,7 @@ use crate::{
     house::{self, Common},
 };
 
-mod clients;
+pub mod clients;
 mod page;
 mod review;
 mod story;

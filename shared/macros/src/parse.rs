@@ -14,6 +14,7 @@ pub(crate) use head::Operator;
 use head::{Head, read_head, read_legacy_marker};
 
 use crate::expansion::Code;
+use crate::text::{find_byte, trim_range};
 
 /// A run of text and the macros in it, in order. Text is what lies between them.
 #[derive(Debug, Default)]
@@ -117,17 +118,18 @@ pub(crate) fn parse(text: &str, depth_max: usize, nodes_max: usize) -> (Level, V
 /// True if nothing in the text can change: no macro, no marker, no escape.
 pub(crate) fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
-    !bytes.iter().enumerate().any(|(at, byte)| match byte {
-        b'<' => true,
-        b'{' => bytes.get(at + 1) == Some(&b'{'),
-        b'\\' => matches!(bytes.get(at + 1), Some(b'{' | b'}')),
-        _ => false,
-    })
+    let mut from = 0;
+    while let Some(at) = find_byte(bytes, from, *b"<{\\") {
+        match &bytes[at..] {
+            [b'<', ..] | [b'{', b'{', ..] | [b'\\', b'{' | b'}', ..] => return false,
+            _ => from = at + 1,
+        }
+    }
+    true
 }
 
 fn next_special(bytes: &[u8], from: usize) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    rest.iter().position(|byte| matches!(byte, b'{' | b'}' | b':' | b'<')).map(|at| from + at)
+    find_byte(bytes, from, *b"{}:<")
 }
 
 // === impl Parser ===
@@ -242,7 +244,7 @@ impl Parser<'_> {
 impl Frame {
     fn end_argument(&mut self, text: &str, end: usize) {
         let mut level = std::mem::take(&mut self.current);
-        level.range = crate::text::trim_range(text, level.range.start..end);
+        level.range = trim_range(text, level.range.start..end);
         level.pair(text, self.head.is_call());
         self.arguments.push(level);
     }

@@ -1,17 +1,18 @@
 //! The variables that texts share: a local and a global map of strings, bounded and serialisable.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Variables of the conversation (`local`) and of the owner (`global`).
 ///
 /// Values are strings; whoever imports a chat log's numbers or lists writes them as their JSON text,
-/// which reads back the same. Serialised as `{"local": {…}, "global": {…}}`.
+/// which reads back the same. Serialised as `{"local": {…}, "global": {…}}`. A clone costs nothing until
+/// one of the two is written to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Maps", into = "Maps")]
 pub struct Variables {
-    local: BTreeMap<String, String>,
-    global: BTreeMap<String, String>,
+    local: Arc<BTreeMap<String, String>>,
+    global: Arc<BTreeMap<String, String>>,
     bytes: usize,
 }
 
@@ -70,22 +71,22 @@ impl Variables {
     }
 
     fn map_mut(&mut self, scope: Scope) -> &mut BTreeMap<String, String> {
-        match scope {
+        Arc::make_mut(match scope {
             Scope::Local => &mut self.local,
             Scope::Global => &mut self.global,
-        }
+        })
     }
 }
 
 impl From<Maps> for Variables {
     fn from(Maps { local, global }: Maps) -> Self {
         let bytes = local.iter().chain(&global).map(|(name, value)| name.len() + value.len()).sum();
-        Self { local, global, bytes }
+        Self { local: local.into(), global: global.into(), bytes }
     }
 }
 
 impl From<Variables> for Maps {
     fn from(Variables { local, global, bytes: _ }: Variables) -> Self {
-        Self { local, global }
+        Self { local: Arc::unwrap_or_clone(local), global: Arc::unwrap_or_clone(global) }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn last_pass(text: String) -> String {
 }
 
 fn unescape_braces(text: String) -> String {
-    if !text.contains("\\{") && !text.contains("\\}") {
+    if !text.contains('\\') {
         return text;
     }
     let mut result = String::with_capacity(text.len());
@@ -77,11 +77,12 @@ fn unescape_braces(text: String) -> String {
 }
 
 fn remove_trim_markers(text: String) -> String {
-    let windows = text.as_bytes().windows(TRIM_MARKER.len()).enumerate();
-    let markers: Vec<usize> = windows
-        .filter(|(_, found)| found.eq_ignore_ascii_case(TRIM_MARKER.as_bytes()))
-        .map(|(at, _)| at)
-        .collect();
+    let is_marker = |at: &usize| {
+        let found = text.as_bytes()[*at..].get(..TRIM_MARKER.len());
+        found.is_some_and(|found| found.eq_ignore_ascii_case(TRIM_MARKER.as_bytes()))
+    };
+    let braces = text.match_indices('{').map(|(at, _)| at);
+    let markers: Vec<usize> = braces.filter(is_marker).collect();
     if markers.is_empty() {
         return text;
     }
@@ -156,6 +157,25 @@ pub(crate) fn trim_range(text: &str, range: Range<usize>) -> Range<usize> {
     let inner = &text[range.clone()];
     let start = range.start + inner.len() - trim_start(inner).len();
     start..(start + trim(inner).len())
+}
+
+/// The first byte at or after `from` that is one of `wanted`. Chunks are compared with one of them after
+/// the other, which the compiler does many bytes at a time.
+pub(crate) fn find_byte<const N: usize>(
+    bytes: &[u8],
+    from: usize,
+    wanted: [u8; N],
+) -> Option<usize> {
+    const CHUNK: usize = 32;
+    let rest = bytes.get(from..)?;
+    let (chunks, _) = rest.as_chunks::<CHUNK>();
+    let holds = |chunk: &[u8; CHUNK], one: u8| {
+        chunk.iter().fold(0, |found, &byte| found | u8::from(byte == one)) != 0
+    };
+    let holds_none = |chunk: &&[u8; CHUNK]| wanted.iter().all(|&one| !holds(chunk, one));
+    let skipped = chunks.iter().take_while(holds_none).count() * CHUNK;
+    let at = rest[skipped..].iter().position(|byte| wanted.contains(byte))?;
+    Some(from + skipped + at)
 }
 
 /// The first place at or after `at` without white space.

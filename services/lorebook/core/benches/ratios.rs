@@ -1,8 +1,22 @@
-//! Activation against the bare engines under it, as ratios of one run: `cargo bench -p lorebook-core`.
+//! The lorebook's figures, each against its floor in the same run: `cargo bench -p lorebook-core --bench ratios`.
 //!
-//! Ends with failure if a ratio is above its bound. Times are the fastest of many rounds.
+//! Floors are bare engines over the same keys and the same text; ours is the whole activation. "Bare scan"
+//! is the faster of aho-corasick's overlapping scans (DFA, contiguous NFA).
+//!
+//! - `plain_keys`: 10,000 entries, 30,000 keys, 64 KiB, over the bare scan; `hits_and_recursion`: the same
+//!   with 100 entries that fire, half of them by recursion.
+//! - `everything_fires`: all 10,000 fire, over the bare scan plus four times copying and sorting them.
+//! - `nested_keys*`: 1,024 keys a, aa, … over 64 KiB of a, over our scan of 1,024 ordinary keys.
+//! - `patterns_*`: 2,000 regex keys, over a bare `regex::RegexSet` of them.
+//! - `next_turn`: one new message of 500 bytes on a window of 64 KiB, over the full warm scan.
+//! - `compiled_world_mb`: what the compiled world of the first figure adds to the process's memory.
 
-use std::{hint::black_box, process::ExitCode, sync::Arc, time::Instant};
+use std::{
+    fs,
+    hint::black_box,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use kernel::{EntryId, WorldId};
@@ -19,65 +33,57 @@ const ENTRIES: usize = 10_000;
 const KEYS_PER_ENTRY: usize = 3;
 const TEXT_BYTES: usize = 64 << 10;
 const MESSAGE_BYTES: usize = 512;
-const ROUNDS: usize = 60;
+/// Alternating rounds; the median of their ratios is the figure.
+const ROUNDS: usize = 31;
 
 /// A small generator of numbers; the same run each time.
 struct Numbers(u64);
 
-struct Report {
-    failed: bool,
-}
-
-fn main() -> ExitCode {
-    let mut report = Report { failed: false };
+fn main() {
     let mut numbers = Numbers(7);
     let keys: Vec<String> = (0..ENTRIES * KEYS_PER_ENTRY).map(|_| numbers.word(6, 12)).collect();
     let text = numbers.text(TEXT_BYTES, |numbers| numbers.word(3, 12));
-    let scan = plain_keys(&mut report, &keys, &text);
-    hits_and_recursion(&mut report, &keys, &text, scan, &mut numbers);
-    everything_fires(&mut report);
-    nested_keys(&mut report, &mut numbers);
-    patterns(&mut report, &mut numbers);
-    if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    plain_keys(&keys, &text);
+    hits_and_recursion(&keys, &text, &mut numbers);
+    everything_fires();
+    nested_keys(&mut numbers);
+    patterns(&mut numbers);
 }
 
-// --- the rows ---
+// --- the figures ---
 
-fn plain_keys(report: &mut Report, keys: &[String], text: &str) -> f64 {
+fn plain_keys(keys: &[String], text: &str) {
+    let before = memory_kb();
     let started = Instant::now();
     let sources = [world(entries(keys, |_| "lore".to_owned()))];
     let request = request(text);
     run(&request, &sources, None);
-    println!("compiling {} keys: {:.0} ms", keys.len(), started.elapsed().as_secs_f64() * 1e3);
-    println!("compiled automata: {:.1} MB", sources[0].world.automata_bytes() as f64 / 1e6);
-    let floor = bare_overlapping(keys, text);
-    let ours = fastest(|| run(&request, &sources, None));
-    report.row("10,000 entries, 30,000 keys, 64 KiB", ours, floor, 1.3);
+    println!("compiling {} keys: {:?}", keys.len(), started.elapsed());
+    match before.zip(memory_kb()) {
+        Some((before, after)) => {
+            let megabytes = after.saturating_sub(before) / 1024;
+            println!("ratio compiled_world_mb {megabytes} bound <= 64");
+        }
+        None => println!("not measured: a process's memory is read in /proc"),
+    }
+    let ours = || run(&request, &sources, None);
+    figure("plain_keys", 1.3, timed(bare_scan(keys, text)), timed(ours));
 
     let cache = HitCache::new(64 << 20, [1, 2]);
     run(&request, &sources, Some(&cache));
     let mut turn = 0;
-    let next_turn = fastest(|| {
+    let next_turn = || {
         turn += 1;
         let mut request = request.clone();
         let text = format!("{turn:08} {}", &text[..490]);
         request.messages.remove(0);
         request.messages.push(Message { name: "Bob".into(), text });
-        let started = Instant::now();
-        run(&request, &sources, Some(&cache));
-        started.elapsed().as_secs_f64()
-    });
-    report.row("next turn, one new message of 500 bytes", next_turn, ours, 0.2);
-    floor
+        time(|| run(&request, &sources, Some(&cache)))
+    };
+    figure("next_turn", 0.2, timed(ours), next_turn);
 }
 
-fn hits_and_recursion(
-    report: &mut Report,
-    keys: &[String],
-    text: &str,
-    floor: f64,
-    numbers: &mut Numbers,
-) {
+fn hits_and_recursion(keys: &[String], text: &str, numbers: &mut Numbers) {
     // Half of the hundred are in the text; each says the key of one of the other half.
     let chosen: Vec<usize> = (0..100).map(|at| at * (ENTRIES / 100)).collect();
     let of = |entry: usize| keys[entry * KEYS_PER_ENTRY].clone();
@@ -93,11 +99,11 @@ fn hits_and_recursion(
     let sources = [world(entries(keys, said))];
     let request = request(&text);
     assert_eq!(run(&request, &sources, None), 100);
-    let ours = fastest(|| run(&request, &sources, None));
-    report.row("the same with 100 hits and recursion", ours, floor, 2.5);
+    let ours = || run(&request, &sources, None);
+    figure("hits_and_recursion", 2.5, timed(bare_scan(keys, &text)), timed(ours));
 }
 
-fn everything_fires(report: &mut Report) {
+fn everything_fires() {
     let keys: Vec<String> = (0..ENTRIES).map(|at| format!("key{at:05}")).collect();
     let bodies = keys.iter().map(|key| body(vec![key.clone()], format!("lore of {key}")));
     let sources = [world(bodies.collect())];
@@ -105,35 +111,29 @@ fn everything_fires(report: &mut Report) {
     let mut request = request(&text);
     request.settings.recursive = false;
     assert_eq!(run(&request, &sources, None), ENTRIES);
-    let floor = bare_overlapping(&keys, &text);
+    let scan = bare_scan(&keys, &text);
     let compiled = sources[0].world.entries();
-    let copying = fastest(|| {
+    let copying = || {
         let mut copies: Vec<Entry> = compiled.iter().map(|one| one.entry.clone()).collect();
         copies.sort_by(|a, b| b.body.order.total_cmp(&a.body.order));
         copies.len()
-    });
-    let ours = fastest(|| run(&request, &sources, None));
-    report.row("all 10,000 entries fire", ours, floor + 4.0 * copying, 1.0);
+    };
+    let ours = || run(&request, &sources, None);
+    figure("everything_fires", 1.0, || time(&scan) + 4 * time(copying), timed(ours));
 }
 
-fn nested_keys(report: &mut Report, numbers: &mut Numbers) {
+fn nested_keys(numbers: &mut Numbers) {
     let nested: Vec<String> = (1..=1_024).map(|length| "a".repeat(length)).collect();
     let ordinary: Vec<String> = (0..1_024).map(|_| numbers.word(6, 12)).collect();
     let text = numbers.text(TEXT_BYTES, |numbers| numbers.word(3, 12));
-    let time = |keys: &[String], text: &str, whole_word: bool| {
-        let needles: Vec<Needle<'_>> =
-            keys.iter().map(|text| Needle { text, whole_word }).collect();
-        let automaton = Automaton::new(&needles).expect("few keys");
-        let mut scratch = Scratch::default();
-        fastest(|| automaton.scan(text, WordBoundary::Ascii, &mut scratch).len())
-    };
-    let floor = time(&ordinary, &text, true);
     let of_a = "a".repeat(TEXT_BYTES);
-    report.row("1,024 nested keys over 64 KiB of a", time(&nested, &of_a, false), floor, 2.0);
-    report.row("the same as whole words", time(&nested, &of_a, true), floor, 2.0);
+    let floor = our_scan(&ordinary, &text, true);
+    figure("nested_keys", 2.0, timed(floor), timed(our_scan(&nested, &of_a, false)));
+    let floor = our_scan(&ordinary, &text, true);
+    figure("nested_keys_as_whole_words", 2.0, timed(floor), timed(our_scan(&nested, &of_a, true)));
 }
 
-fn patterns(report: &mut Report, numbers: &mut Numbers) {
+fn patterns(numbers: &mut Numbers) {
     let text = numbers.text(TEXT_BYTES, |numbers| numbers.word(3, 12));
     let literal: Vec<String> = (0..2_000)
         .map(|at| match at % 4 {
@@ -145,43 +145,47 @@ fn patterns(report: &mut Report, numbers: &mut Numbers) {
         .collect();
     let free: Vec<String> = (0..2_000)
         .map(|_| {
-            format!(
-                "[{0}{1}][{1}{2}][0-9]{{2,4}}[{2}{0}]",
-                numbers.letter(),
-                numbers.letter(),
-                numbers.letter()
-            )
+            let [a, b, c] = std::array::from_fn(|_| numbers.letter());
+            format!("[{a}{b}][{b}{c}][0-9]{{2,4}}[{c}{a}]")
         })
         .collect();
-    for (name, patterns) in [("with literals", &literal), ("without literals", &free)] {
+    for (name, patterns) in
+        [("patterns_with_literals", &literal), ("patterns_without_literals", &free)]
+    {
         let set = regex::RegexSet::new(patterns).expect("valid patterns");
         let joined = format!("\u{1}{text}");
-        let floor = fastest(|| set.matches(&joined).iter().count());
         let keys = patterns.iter().map(|pattern| body(vec![format!("/{pattern}/")], "lore".into()));
         let sources = [world(keys.collect())];
         let mut request = request(&text);
         request.settings.recursive = false;
         run(&request, &sources, None);
-        let ours = fastest(|| run(&request, &sources, None));
-        report.row(&format!("2,000 patterns {name}, 64 KiB"), ours, floor, 2.0);
+        let floor = || set.matches(&joined).iter().count();
+        figure(name, 2.0, timed(floor), timed(|| run(&request, &sources, None)));
     }
 }
 
 // --- what they are made of ---
 
-fn bare_overlapping(keys: &[String], text: &str) -> f64 {
+/// The faster of the two engines.
+fn bare_scan(keys: &[String], text: &str) -> impl Fn() -> usize + use<> {
     let lower = text.to_lowercase();
-    [AhoCorasickKind::DFA, AhoCorasickKind::ContiguousNFA]
-        .map(|kind| {
-            let bare = AhoCorasick::builder()
-                .kind(Some(kind))
-                .match_kind(MatchKind::Standard)
-                .build(keys)
-                .expect("few keys");
-            fastest(|| bare.find_overlapping_iter(&lower).count())
-        })
-        .into_iter()
-        .fold(f64::INFINITY, f64::min)
+    let engines = [AhoCorasickKind::DFA, AhoCorasickKind::ContiguousNFA].map(|kind| {
+        let builder =
+            AhoCorasick::builder().kind(Some(kind)).match_kind(MatchKind::Standard).build(keys);
+        let engine = builder.expect("few keys");
+        let scan = || engine.find_overlapping_iter(&lower).count();
+        let fastest = (0..ROUNDS).map(|_| time(scan)).min();
+        (fastest, engine)
+    });
+    let (_, engine) = engines.into_iter().min_by_key(|(fastest, _)| *fastest).expect("two");
+    move || engine.find_overlapping_iter(&lower).count()
+}
+
+fn our_scan(keys: &[String], text: &str, whole_word: bool) -> impl FnMut() -> usize {
+    let needles: Vec<Needle<'_>> = keys.iter().map(|text| Needle { text, whole_word }).collect();
+    let automaton = Automaton::new(&needles).expect("few keys");
+    let mut scratch = Scratch::default();
+    move || automaton.scan(text, WordBoundary::Ascii, &mut scratch).len()
 }
 
 fn body(keys: Vec<String>, content: String) -> EntryBody {
@@ -241,44 +245,39 @@ fn run(request: &Request, sources: &[Source], cache: Option<&HitCache>) -> usize
 
 // --- measuring ---
 
-/// What a measured call answers: a time of its own, or anything else to be timed from outside.
-trait Timed {
-    fn seconds(self) -> Option<f64>;
+/// Prints the median ratio of alternating rounds.
+fn figure(
+    name: &str,
+    bound: f64,
+    mut floor: impl FnMut() -> Duration,
+    mut ours: impl FnMut() -> Duration,
+) {
+    let mut rounds: Vec<(f64, Duration, Duration)> = (0..ROUNDS)
+        .map(|_| {
+            let (floor, ours) = (floor(), ours());
+            (ours.as_secs_f64() / floor.as_secs_f64(), floor, ours)
+        })
+        .collect();
+    rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (ratio, floor, ours) = rounds[ROUNDS / 2];
+    println!("  floor {floor:?}, ours {ours:?}");
+    println!("ratio {name} {ratio:.2} bound <= {bound}");
 }
 
-impl Timed for usize {
-    fn seconds(self) -> Option<f64> {
-        black_box(self);
-        None
-    }
+fn time<T>(call: impl FnOnce() -> T) -> Duration {
+    let started = Instant::now();
+    black_box(call());
+    started.elapsed()
 }
 
-impl Timed for f64 {
-    fn seconds(self) -> Option<f64> {
-        Some(self)
-    }
+fn timed<T>(mut call: impl FnMut() -> T) -> impl FnMut() -> Duration {
+    move || time(&mut call)
 }
 
-fn fastest<T: Timed>(mut call: impl FnMut() -> T) -> f64 {
-    let mut best = f64::INFINITY;
-    for _ in 0..ROUNDS {
-        let started = Instant::now();
-        let own = call().seconds();
-        best = best.min(own.unwrap_or_else(|| started.elapsed().as_secs_f64()));
-    }
-    best
-}
-
-// === impl Report ===
-
-impl Report {
-    fn row(&mut self, what: &str, ours: f64, floor: f64, bound: f64) {
-        let ratio = ours / floor;
-        self.failed |= ratio > bound;
-        let mark = if ratio > bound { "OVER" } else { "ok" };
-        let (ours, floor) = (ours * 1e6, floor * 1e6);
-        println!("{mark:>4}  {ratio:>6.2} of {bound:<4}  {what}: {ours:.0} µs to {floor:.0} µs");
-    }
+fn memory_kb() -> Option<usize> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 // === impl Numbers ===

@@ -1,4 +1,4 @@
-//! Clients of every service that the demo calls, over one link.
+//! Clients of every service that the main job calls, over one link.
 
 use futures::stream;
 use host::link::Link;
@@ -28,7 +28,7 @@ const CHUNK: usize = 256 * 1024;
 
 /// One client for each service.
 #[derive(Clone)]
-pub(super) struct Clients {
+pub struct Clients {
     pub presets: PresetServiceClient<Link>,
     pub characters: CharacterServiceClient<Link>,
     pub users: UserServiceClient<Link>,
@@ -44,7 +44,7 @@ pub(super) struct Clients {
 // === impl Clients ===
 
 impl Clients {
-    pub(super) fn new(link: Link) -> Self {
+    pub fn new(link: Link) -> Self {
         Self {
             presets: PresetServiceClient::new(link.clone()),
             characters: CharacterServiceClient::new(link.clone()),
@@ -59,7 +59,7 @@ impl Clients {
         }
     }
 
-    pub(super) async fn import_preset(
+    pub async fn import_preset(
         &mut self,
         name: &'static str,
         bytes: &'static [u8],
@@ -70,7 +70,7 @@ impl Clients {
         Ok(self.presets.import_preset(stream::iter(parts)).await?.into_inner())
     }
 
-    pub(super) async fn import_character(
+    pub async fn import_character(
         &mut self,
         name: &'static str,
         bytes: &'static [u8],
@@ -81,7 +81,7 @@ impl Clients {
         Ok(self.characters.import_character(stream::iter(parts)).await?.into_inner())
     }
 
-    pub(super) async fn import_world(
+    pub async fn import_world(
         &mut self,
         name: &'static str,
         bytes: &'static [u8],

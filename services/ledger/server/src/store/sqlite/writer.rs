@@ -46,6 +46,13 @@ impl Writer {
     pub(super) async fn run(mut self) {
         let mut group = Vec::new();
         while self.waiting.recv_many(&mut group, limits::GROUP_COMMIT_MAX).await > 0 {
+            // Those whom the last group answered are about to write again: their turn, and one commit less.
+            tokio::task::yield_now().await;
+            while group.len() < limits::GROUP_COMMIT_MAX
+                && let Ok(write) = self.waiting.try_recv()
+            {
+                group.push(write);
+            }
             if group.len() == 1 || !self.commit(&mut group).await {
                 for write in group.drain(..) {
                     self.commit_alone(write).await;

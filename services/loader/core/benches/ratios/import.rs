@@ -1,17 +1,13 @@
-//! The loader's figures, each against its floor in the same run: `ratio <name> <median> bound <= <n>`.
+//! Reading a large card.
 
-use std::{
-    hint::black_box,
-    time::{Duration, Instant},
-};
+use std::hint::black_box;
 
 use loader_core::format::card;
 use serde_json::{Value, json};
 
-/// Alternating rounds; the median of their ratios is the figure.
-const ROUNDS: usize = 15;
+use crate::figure;
 
-fn main() {
+pub fn measure() {
     let document = large_card();
     println!("a card of {} KiB, parsed, checked and normalised", document.len() / 1024);
     figure(
@@ -20,24 +16,6 @@ fn main() {
         || drop(black_box(serde_json::from_slice::<Value>(&document).expect("is JSON"))),
         || drop(black_box(card::read(&document, None).expect("is a card"))),
     );
-}
-
-fn figure(name: &str, bound: f64, floor: impl Fn(), ours: impl Fn()) {
-    let mut ratios: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let (floor, ours) = (time(&floor), time(&ours));
-            println!("  floor {floor:?}, ours {ours:?}");
-            ours.as_secs_f64() / floor.as_secs_f64()
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    println!("ratio {name} {:.2} bound <= {bound}", ratios[ROUNDS / 2]);
-}
-
-fn time(run: &impl Fn()) -> Duration {
-    let start = Instant::now();
-    run();
-    start.elapsed()
 }
 
 /// A V3 card of three megabytes: long fields, many greetings, a book of 2,000 entries.
