@@ -4,7 +4,13 @@ use similar::TextDiff;
 
 /// Unified line diff from the present text to the proposed one; empty when they are equal.
 pub fn unified(current: &str, proposed: &str) -> String {
-    TextDiff::from_lines(current, proposed).unified_diff().context_radius(3).to_string()
+    // That a text lacks its last newline is only worth a line where the two differ in it.
+    let hint = !current.is_empty() && current.ends_with('\n') != proposed.ends_with('\n');
+    TextDiff::from_lines(current, proposed)
+        .unified_diff()
+        .context_radius(3)
+        .missing_newline_hint(hint)
+        .to_string()
 }
 
 #[cfg(test)]
@@ -26,5 +32,12 @@ mod tests {
     fn a_new_text_is_all_additions() {
         let diff = unified("", "New.\n");
         assert!(diff.ends_with("+New.\n"), "{diff}");
+    }
+
+    #[test]
+    fn a_missing_last_newline_is_told_only_where_the_texts_differ_in_it() {
+        assert!(!unified("Old.", "New.").contains("No newline"));
+        assert!(!unified("", "New.").contains("No newline"));
+        assert!(unified("Same.\n", "Same.").contains("No newline"));
     }
 }

@@ -63,11 +63,18 @@ impl Page {
         }
     }
 
-    /// One block of a request, its beginning and where it comes from.
-    pub(super) fn block(self, index: u32, role: &str, origin: &str, text: &str) {
-        anstream::println!(
-            "   {DIM}[{index}]{DIM:#} {SPEAKER}{role}{SPEAKER:#} {DIM}{origin}{DIM:#}"
-        );
+    /// One block of a request: where each of its pieces comes from, and its beginning.
+    pub(super) fn block(self, index: u32, role: &str, origins: &[String], text: &str) {
+        anstream::print!("   {DIM}[{index}]{DIM:#} {SPEAKER}{role}{SPEAKER:#}");
+        match origins {
+            [origin] => anstream::println!(" {DIM}{origin}{DIM:#}"),
+            origins => {
+                anstream::println!(" {DIM}of {} pieces{DIM:#}", origins.len());
+                for origin in origins {
+                    anstream::println!("     {DIM}· {origin}{DIM:#}");
+                }
+            }
+        }
         for line in text.lines().flat_map(wrapped) {
             anstream::println!("     {line}");
         }

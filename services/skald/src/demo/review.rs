@@ -184,17 +184,26 @@ impl Story {
             let text: String = block.text.chars().take(BLOCK_CHARS).collect();
             let more = if text.len() < block.text.len() { " …" } else { "" };
             let text = format!("{text}{more}");
-            self.page.block(block.index, &block.role, &origins.join(", "), &text);
+            self.page.block(block.index, &block.role, &origins, &text);
         }
     }
 }
 
 fn origin(origin: &ledger::Origin) -> String {
-    let place = if origin.key.is_empty() { origin.kind.clone() } else { origin.key.clone() };
+    let place = if origin.key.is_empty() { origin.kind.clone() } else { shortened(&origin.key) };
     let at = if origin.offset > 0 { format!(" @{}", origin.offset) } else { String::new() };
     let why =
         if origin.reason.is_empty() { String::new() } else { format!(" ({})", origin.reason) };
     format!("{place}{at}{why}")
+}
+
+/// A key with its long ids cut to what a person tells apart.
+fn shortened(key: &str) -> String {
+    let part = |part: &str| match uuid::Uuid::try_parse(part) {
+        Ok(_) => format!("{}…", &part[..8]),
+        Err(_) => part.to_owned(),
+    };
+    key.split(':').map(part).collect::<Vec<_>>().join(":")
 }
 
 /// Joins the parts of one block.

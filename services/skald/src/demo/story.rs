@@ -117,7 +117,7 @@ impl Story {
         self.page.fact(what, &format!("{} ({})", report.format, counts.join(", ")));
         // Defaults taken and formats recognised are as designed.
         for finding in report.findings.iter().filter(|found| found.severity() > Severity::Info) {
-            self.page.note(&format!("{} {}", finding.place, finding.message));
+            self.page.note(&format!("{what}: {} {}", finding.place, finding.message));
         }
     }
 
