@@ -7,10 +7,7 @@ const FN_LINES_MAX: usize = 70;
 const MAIN_LINES_MAX: usize = 40;
 
 /// Files that are better left whole, and why.
-const LONG_FILES: &[(&str, &str)] = &[(
-    "services/lorebook/server/src/store/verbs.rs",
-    "every verb of one store, each a transaction; apart they would hide what they share",
-)];
+const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Functions that are better left whole, and why.
 const LONG_FNS: &[(&str, &str)] =

@@ -57,6 +57,8 @@ pub const ENTRY_BYTES_MAX: usize = 2 * MIB;
 pub const EDITS_MAX: usize = 500;
 /// A world's name, in characters.
 pub const WORLD_NAME_CHARS_MAX: usize = 200;
+/// The revision that a restored backup counts on from, at the most.
+pub const RESTORED_REVISION_MAX: u64 = 1 << 53;
 /// Worlds that one activation or batch names.
 pub const WORLDS_PER_REQUEST_MAX: usize = 500;
 /// A change's summary, in characters.

@@ -39,7 +39,8 @@ impl Lorebook {
         if let Err(unusable) = check_sizes(&book.entries) {
             return Ok(Registered::Unusable(unusable));
         }
-        let world = self.store.create(owner, &book, None, self.clock.now()).await?;
+        let world = self.store.create(owner, &book, None, self.clock.now()).await;
+        let world = world.map_err(|error| Error::Create(book.world.id.clone(), error))?;
         Ok(Registered::World(Box::new(ImportOutcome {
             world: Some(world),
             format: imported.format.name(),

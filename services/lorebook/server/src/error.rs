@@ -3,7 +3,9 @@
 use kernel::{ChangeId, WorldId};
 use lorebook_core::{export::ViewNeedsWorldInfo, import::ImportError};
 
-use crate::store::{ApplyError, EditError, ResetError, RevertError, StoreError, UpdateError};
+use crate::store::{
+    ApplyError, CreateError, EditError, ResetError, RevertError, StoreError, UpdateError,
+};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -13,6 +15,8 @@ pub enum Error {
     Limit { field: String, value: usize, limit: usize },
     #[error(transparent)]
     Import(#[from] ImportError),
+    #[error("world {0}")]
+    Create(WorldId, #[source] CreateError),
     #[error("world {0}")]
     Update(WorldId, #[source] UpdateError),
     #[error("world {0}")]

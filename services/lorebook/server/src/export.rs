@@ -7,7 +7,11 @@ use lorebook_core::{
     export::{ExportFormat, View, ViewNeedsWorldInfo, pieces},
 };
 
-use crate::{Lorebook, error::Error};
+use crate::{
+    Lorebook,
+    error::{Error, no_world},
+    store::Backup,
+};
 
 // === impl Lorebook ===
 
@@ -20,35 +24,16 @@ impl Lorebook {
         view: View,
         format: ExportFormat,
     ) -> Result<Vec<Vec<u8>>, Error> {
-        let stored = self.world_book(owner, id).await?;
-        let book = Book { world: stored.listed.world, entries: stored.entries };
-        let history = match view {
-            View::All => self.history_until(owner, id, book.world.content_revision).await?,
-            View::Authored | View::Effective => Vec::new(),
-        };
-        Ok(tokio::task::spawn_blocking(move || chunks(&book, view, format, history)).await??)
-    }
-
-    /// Every change up to a revision, oldest first, with its rows.
-    async fn history_until(
-        &self,
-        owner: &Owner,
-        world: &WorldId,
-        revision: u64,
-    ) -> Result<Vec<Record>, Error> {
-        let mut records = Vec::new();
-        let mut before = None;
-        loop {
-            let page = self.store.changes(owner, world, before, limits::PAGE_SIZE_MAX).await?;
-            let Some(last) = page.last() else { break };
-            before = Some(last.position);
-            for head in page.iter().filter(|head| head.record.applied_revision <= revision) {
-                let change = self.store.change(owner, &head.record.id).await?;
-                records.extend(change.map(|change| change.record));
+        let (stored, history) = match view {
+            View::All => {
+                let backup = self.store.backup(owner, id).await?;
+                let Backup { stored, history } = backup.ok_or_else(|| no_world(id))?;
+                (stored, history)
             }
-        }
-        records.reverse();
-        Ok(records)
+            View::Authored | View::Effective => (self.world_book(owner, id).await?, Vec::new()),
+        };
+        let book = Book { world: stored.listed.world, entries: stored.entries };
+        Ok(tokio::task::spawn_blocking(move || chunks(&book, view, format, history)).await??)
     }
 }
 

@@ -40,6 +40,9 @@ pub trait Store: Send + Sync + 'static {
     /// A world with all its rows, as of one instant.
     async fn book(&self, owner: &Owner, id: &WorldId) -> Result<Option<Stored>, StoreError>;
 
+    /// A world with all its rows and changes, as of one instant.
+    async fn backup(&self, owner: &Owner, id: &WorldId) -> Result<Option<Backup>, StoreError>;
+
     /// A whole book in one transaction; what exists under its id already is left as it is.
     async fn create(
         &self,
@@ -47,7 +50,7 @@ pub trait Store: Send + Sync + 'static {
         book: &NewBook,
         attempt: Option<&Attempt>,
         now: Timestamp,
-    ) -> Result<Outcome<Listed>, StoreError>;
+    ) -> Result<Outcome<Listed>, CreateError>;
 
     /// Changes a world's head, never its `content_revision`.
     async fn update(
@@ -145,6 +148,14 @@ pub struct Stored {
     pub entries: Vec<Entry>,
 }
 
+/// A world with its History as of one instant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Backup {
+    pub stored: Stored,
+    /// Oldest first.
+    pub history: Vec<Record>,
+}
+
 /// A book about to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewBook {
@@ -224,6 +235,14 @@ pub enum StoreError {
     Raced,
     #[error("stored {kind} {id} cannot be read")]
     Unreadable { kind: &'static str, id: String, source: serde_json::Error },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    #[error("the world that this request made was deleted")]
+    Deleted,
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 #[derive(Debug, thiserror::Error)]

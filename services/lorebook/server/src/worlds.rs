@@ -5,7 +5,7 @@ use kernel::{ChangeId, Digest, Owner, WorldId, digest_parts, limits};
 use lorebook_core::{
     Entry, World,
     change::Record,
-    import::{Imported, Report, import},
+    import::{BookStamp, Imported, Report, import},
 };
 
 use crate::{
@@ -61,7 +61,8 @@ impl Lorebook {
         }
         let attempt = scope.map(|scope| Attempt { scope, request });
         let now = self.clock.now();
-        let created = self.store.create(owner, &book, attempt.as_ref(), now).await?;
+        let created = self.store.create(owner, &book, attempt.as_ref(), now).await;
+        let created = created.map_err(|error| Error::Create(book.world.id.clone(), error))?;
         Ok(outcome(Some(created)))
     }
 
@@ -122,7 +123,7 @@ fn new_book(imported: &Imported, id: WorldId, file_name: &str) -> Result<NewBook
         name: name.unwrap_or_else(|| UNNAMED.to_owned()),
         enabled: stamp.is_none_or(|stamp| stamp.enabled),
         dynamic_enabled: stamp.is_some_and(|stamp| stamp.dynamic_enabled),
-        content_revision: 1,
+        content_revision: 1 + restored_revision(stamp),
         embedded: false,
         settings: imported.settings.clone(),
         id,
@@ -130,6 +131,13 @@ fn new_book(imported: &Imported, id: WorldId, file_name: &str) -> Result<NewBook
     let history = stamp.map_or(&[][..], |stamp| &stamp.history);
     let history = restored(history, imported, &world.id);
     Ok(NewBook { world, entries, history })
+}
+
+/// The last revision of a backup's History: what comes after it counts on.
+fn restored_revision(stamp: Option<&BookStamp>) -> u64 {
+    let history = stamp.map_or(&[][..], |stamp| &stamp.history);
+    let last = history.iter().map(|record| record.applied_revision).max();
+    last.unwrap_or(0).min(limits::RESTORED_REVISION_MAX)
 }
 
 /// An entry that does not fit into one message could never be read again.

@@ -15,7 +15,7 @@ use wire::common::v1::Reason;
 
 use crate::{
     error::Error,
-    store::{ApplyError, EditError, ResetError, RevertError, StoreError, UpdateError},
+    store::{ApplyError, CreateError, EditError, ResetError, RevertError, StoreError, UpdateError},
 };
 
 /// Rows that a refusal names.
@@ -27,6 +27,7 @@ pub fn status(error: Error) -> Status {
         Error::NotFound { kind, id } => not_found(kind, &id),
         Error::Limit { field, value, limit } => limit_exceeded(&field, value as u64, limit as u64),
         Error::Import(error) => unusable(error),
+        Error::Create(id, error) => create(id.as_str(), error),
         Error::Update(id, error) => update(id.as_str(), error),
         Error::Edit(id, error) => edit(id.as_str(), error),
         Error::Export(error) => invalid("view", error.to_string()),
@@ -54,6 +55,13 @@ fn unusable(error: ImportError) -> Status {
         ImportError::Unrecognised => {
             Refusal::new(Reason::FileUnusable, message.clone()).field("$", message).into()
         }
+    }
+}
+
+fn create(world: &str, error: CreateError) -> Status {
+    match error {
+        CreateError::Deleted => not_found("world", world),
+        CreateError::Store(error) => stored(error),
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{
     Change, Listed, StoreError,
     rows::ChangeRow,
-    statements::{ChangeTuple, EntryTuple, HeadTuple, WorldTuple},
+    statements::{ChangeTuple, EntryTuple, HeadTuple, RecordTuple, WorldTuple},
 };
 
 /// The part of a record that lists leave out.
@@ -68,18 +68,22 @@ pub(super) fn entry(row: EntryTuple) -> Result<Entry, StoreError> {
     })
 }
 
-pub(super) fn change_row(id: &ChangeId, row: ChangeTuple) -> Result<ChangeRow, StoreError> {
+pub(super) fn change_row(row: ChangeTuple) -> Result<ChangeRow, StoreError> {
     let (world, state, request, position, reverted_by, head, rows) = row;
     let (Some(position), Some(head), "applied") = (position, head, state.as_str()) else {
         return Ok(ChangeRow::Closed);
     };
-    let mut change = change_head((world, position, reverted_by, head))?;
-    if let Some(rows) = rows {
-        let RecordRows { operations, pairs } = read_json("change", id.as_str(), &rows)?;
-        change.record.operations = operations;
-        change.record.pairs = pairs;
-    }
+    let change = whole_change((world, position, reverted_by, head, rows.unwrap_or_default()))?;
     Ok(ChangeRow::Applied { request, change: Box::new(change) })
+}
+
+pub(super) fn whole_change(row: RecordTuple) -> Result<Change, StoreError> {
+    let (world, position, reverted_by, head, rows) = row;
+    let mut change = change_head((world, position, reverted_by, head))?;
+    let record = &mut change.record;
+    let RecordRows { operations, pairs } = read_json("change", record.id.as_str(), &rows)?;
+    (record.operations, record.pairs) = (operations, pairs);
+    Ok(change)
 }
 
 pub(super) fn change_head(row: HeadTuple) -> Result<Change, StoreError> {

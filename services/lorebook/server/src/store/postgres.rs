@@ -7,11 +7,11 @@ use host::{
 };
 use kernel::{ChangeId, Owner, Timestamp, WorldId};
 use lorebook_core::{Entry, World, change::Record};
-use sqlx::{Transaction, migrate::Migrator};
+use sqlx::migrate::Migrator;
 
 use super::{
     Change, Listed, SqlStore, StoreError, decode,
-    rows::{Backend, ChangeRow, Rows, Writer},
+    rows::{Backend, ChangeRow, Transaction, Writer},
     sql, statements,
 };
 
@@ -23,7 +23,7 @@ pub fn migrations() -> Migrator {
 /// Reads of several statements see one instant.
 const ONE_INSTANT: &str = "begin isolation level repeatable read read only";
 
-struct PostgresRows(Transaction<'static, sqlx::Postgres>);
+struct PostgresRows(sqlx::Transaction<'static, sqlx::Postgres>);
 
 // === impl SqlStore ===
 
@@ -42,11 +42,11 @@ impl SqlStore {
 
 #[async_trait]
 impl Backend for Postgres {
-    async fn reading(&self) -> Result<Box<dyn Rows>, StoreError> {
+    async fn reading(&self) -> Result<Transaction, StoreError> {
         Ok(Box::new(PostgresRows(self.pool.begin_with(ONE_INSTANT).await?)))
     }
 
-    async fn writing(&self) -> Result<Box<dyn Rows>, StoreError> {
+    async fn writing(&self) -> Result<Transaction, StoreError> {
         Ok(Box::new(PostgresRows(self.pool.begin().await?)))
     }
 }

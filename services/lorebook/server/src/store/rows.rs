@@ -11,10 +11,12 @@ use super::{Change, Listed, StoreError};
 #[async_trait]
 pub(super) trait Backend: Send + Sync + 'static {
     /// For reads that see one instant.
-    async fn reading(&self) -> Result<Box<dyn Rows>, StoreError>;
+    async fn reading(&self) -> Result<Transaction, StoreError>;
 
-    async fn writing(&self) -> Result<Box<dyn Rows>, StoreError>;
+    async fn writing(&self) -> Result<Transaction, StoreError>;
 }
+
+pub(super) type Transaction = Box<dyn Rows>;
 
 /// One open transaction; dropped, it leaves nothing behind.
 #[async_trait]
@@ -23,7 +25,10 @@ pub(super) trait Rows: Send {
 
     async fn world(&mut self, owner: &Owner, id: &WorldId) -> Result<Option<Listed>, StoreError>;
 
-    /// The same, held against every other writer until the end of the transaction.
+    /// Those of `ids` that exist, in no order.
+    async fn worlds(&mut self, owner: &Owner, ids: &[WorldId]) -> Result<Vec<Listed>, StoreError>;
+
+    /// The one, held against every other writer until the end of the transaction.
     async fn lock(&mut self, owner: &Owner, id: &WorldId) -> Result<Option<Listed>, StoreError>;
 
     async fn list(
@@ -85,6 +90,9 @@ pub(super) trait Rows: Send {
         before: i64,
         most: i64,
     ) -> Result<Vec<Change>, StoreError>;
+
+    /// All applied changes of a world with their rows, oldest first.
+    async fn history(&mut self, owner: &Owner, world: &WorldId) -> Result<Vec<Record>, StoreError>;
 
     /// Adds an applied change to the end of its world's History. False if the id is taken.
     async fn insert_change(

@@ -21,6 +21,22 @@ macro_rules! rows {
                 self.one_world(text, owner, id).await
             }
 
+            async fn worlds(
+                &mut self,
+                owner: &Owner,
+                ids: &[WorldId],
+            ) -> Result<Vec<Listed>, StoreError> {
+                let places: Vec<String> = (3..ids.len() + 3).map(|at| format!("${at}")).collect();
+                let places = places.join(", ");
+                let text = format!("{}\n    and w.world_id in ({places})", statements::WORLD);
+                let query = sqlx::query_as(sqlx::AssertSqlSafe(text))
+                    .bind(owner.tenant.as_str())
+                    .bind(owner.subject.as_str());
+                let query = ids.iter().fold(query, |query, id| query.bind(id.as_str()));
+                let found: Vec<statements::WorldTuple> = query.fetch_all(&mut *self.0).await?;
+                found.into_iter().map(decode::listed).collect()
+            }
+
             async fn lock(
                 &mut self,
                 owner: &Owner,
@@ -207,7 +223,7 @@ macro_rules! rows {
                     .bind(id.as_str())
                     .fetch_optional(&mut *self.0)
                     .await?;
-                found.map(|row| decode::change_row(id, row)).transpose()
+                found.map(decode::change_row).transpose()
             }
 
             async fn changes(
@@ -226,6 +242,20 @@ macro_rules! rows {
                     .fetch_all(&mut *self.0)
                     .await?;
                 found.into_iter().map(decode::change_head).collect()
+            }
+
+            async fn history(
+                &mut self,
+                owner: &Owner,
+                world: &WorldId,
+            ) -> Result<Vec<Record>, StoreError> {
+                let found: Vec<statements::RecordTuple> = sqlx::query_as(statements::HISTORY)
+                    .bind(owner.tenant.as_str())
+                    .bind(owner.subject.as_str())
+                    .bind(world.as_str())
+                    .fetch_all(&mut *self.0)
+                    .await?;
+                found.into_iter().map(|row| Ok(decode::whole_change(row)?.record)).collect()
             }
 
             async fn insert_change(

@@ -7,11 +7,11 @@ use host::{
 };
 use kernel::{ChangeId, Owner, Timestamp, WorldId};
 use lorebook_core::{Entry, World, change::Record};
-use sqlx::{Transaction, migrate::Migrator};
+use sqlx::migrate::Migrator;
 
 use super::{
     Change, Listed, SqlStore, StoreError, decode,
-    rows::{Backend, ChangeRow, Rows, Writer},
+    rows::{Backend, ChangeRow, Transaction, Writer},
     sql, statements,
 };
 
@@ -20,7 +20,7 @@ pub fn migrations() -> Migrator {
     sqlx::migrate!("../../../migrations/lorebook/sqlite")
 }
 
-struct SqliteRows(Transaction<'static, sqlx::Sqlite>);
+struct SqliteRows(sqlx::Transaction<'static, sqlx::Sqlite>);
 
 // === impl SqlStore ===
 
@@ -39,11 +39,11 @@ impl SqlStore {
 
 #[async_trait]
 impl Backend for Sqlite {
-    async fn reading(&self) -> Result<Box<dyn Rows>, StoreError> {
+    async fn reading(&self) -> Result<Transaction, StoreError> {
         Ok(Box::new(SqliteRows(self.readers.begin().await?)))
     }
 
-    async fn writing(&self) -> Result<Box<dyn Rows>, StoreError> {
+    async fn writing(&self) -> Result<Transaction, StoreError> {
         Ok(Box::new(SqliteRows(self.writer.begin_with("begin immediate").await?)))
     }
 }

@@ -79,6 +79,12 @@ where tenant = $1 and subject = $2 and world_id = $3 and position < $4
 order by position desc
 limit $5";
 
+pub(in crate::store) const HISTORY: &str = "\
+select world_id, position, reverted_by, head, rows
+from changes
+where tenant = $1 and subject = $2 and world_id = $3 and position is not null
+order by position";
+
 /// The next position is decided under the world's lock.
 pub(in crate::store) const INSERT_CHANGE: &str = "\
 insert into changes (tenant, subject, change_id, world_id, state, request_hash, position, reverted_by,
@@ -105,3 +111,4 @@ pub(in crate::store) type EntryTuple =
 pub(in crate::store) type ChangeTuple =
     (String, String, Vec<u8>, Option<i64>, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>);
 pub(in crate::store) type HeadTuple = (String, i64, Option<String>, Vec<u8>);
+pub(in crate::store) type RecordTuple = (String, i64, Option<String>, Vec<u8>, Vec<u8>);

@@ -146,6 +146,20 @@ async fn a_reset_retires_all_overlays_by_one_change(store: &SqlStore) {
     assert_eq!(shown(store, "w").await, ["content 1 \u{0} ü", "new", "new"]);
 }
 
+async fn a_reset_is_found_by_its_attempt_though_the_answer_was_forgotten(store: &SqlStore) {
+    create(store, &ada(), &book("w", 1)).await;
+    apply(store, "c1", "w", 1, vec![add("Fire")]).await;
+    let (ada, world, reset) = (ada(), world_id("w"), change_id("z1"));
+    let resetting = attempt(&ada, "r1", "reset w");
+    let first = store.reset(&ada, &world, &reset, Some(&resetting), at(3)).await.expect("reset");
+    store.revert(&ada, &reset, &change_id("u1"), None, at(3)).await.expect("undone");
+    assert_eq!(store.forget(at(4)).await.expect("forgotten"), 1);
+    let again = store.reset(&ada, &world, &reset, Some(&resetting), at(5)).await.expect("found");
+    assert!(again.replayed);
+    assert_eq!(again.value.record.pairs, first.value.record.pairs);
+    assert_eq!(revision(store, "w").await, 4);
+}
+
 async fn history_is_listed_newest_first_without_rows(store: &SqlStore) {
     create(store, &ada(), &book("w", 1)).await;
     for (id, base) in [("c1", 1), ("c2", 2), ("c3", 3)] {
@@ -162,6 +176,23 @@ async fn history_is_listed_newest_first_without_rows(store: &SqlStore) {
     assert_eq!(ids(&rest.expect("read")), ["c1"]);
     let foreign = store.changes(&owner("bob"), &world_id("w"), None, 9).await;
     assert_eq!(foreign.expect("read"), []);
+}
+
+async fn a_backup_holds_rows_and_changes_oldest_first(store: &SqlStore) {
+    create(store, &ada(), &book("w", 1)).await;
+    apply(store, "c1", "w", 1, vec![add("Fire")]).await;
+    store.revert(&ada(), &change_id("c1"), &change_id("u1"), None, at(3)).await.expect("undone");
+    store.close(&ada(), &world_id("w"), &change_id("c2")).await.expect("closed");
+    let backup = store.backup(&ada(), &world_id("w")).await.expect("read").expect("a world");
+    let stored = store.book(&ada(), &world_id("w")).await.expect("read").expect("a world");
+    assert_eq!(backup.stored, stored);
+    let mut changes = Vec::new();
+    for id in ["c1", "u1"] {
+        let change = store.change(&ada(), &change_id(id)).await.expect("read").expect("kept");
+        changes.push(change.record);
+    }
+    assert_eq!(backup.history, changes);
+    assert_eq!(store.backup(&owner("bob"), &world_id("w")).await.expect("read"), None);
 }
 
 async fn of_concurrent_changes_on_one_revision_one_wins(store: &SqlStore) {
@@ -216,7 +247,9 @@ contract! {
     an_undo_over_a_later_change_of_its_rows_is_refused
     a_repeated_undo_is_made_once
     a_reset_retires_all_overlays_by_one_change
+    a_reset_is_found_by_its_attempt_though_the_answer_was_forgotten
     history_is_listed_newest_first_without_rows
+    a_backup_holds_rows_and_changes_oldest_first
     of_concurrent_changes_on_one_revision_one_wins
     of_apply_and_close_of_one_id_one_wins
     authored_rows_are_bit_equal_after_any_change

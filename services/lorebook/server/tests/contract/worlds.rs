@@ -1,7 +1,9 @@
 //! Worlds: created whole, read at one instant, edited without touching the lore.
 
 use kernel::Timestamp;
-use lorebook::store::{HeadEdit, ScanEdit, SqlStore, Store as _, StoreError, UpdateError};
+use lorebook::store::{
+    CreateError, HeadEdit, ScanEdit, SqlStore, Store as _, StoreError, UpdateError,
+};
 
 use crate::support::{ada, at, attempt, book, create, owner, revision, world_id};
 
@@ -43,8 +45,17 @@ async fn a_repeated_attempt_gives_the_same_world_and_another_request_is_refused(
     assert!(!first.replayed && again.replayed);
     assert_eq!(first.value, again.value);
     let other = store.create(&ada(), &book("x", 1), Some(&attempt_of("b")), at(3)).await;
-    assert!(matches!(other, Err(StoreError::Reused(_))), "{other:?}");
+    assert!(matches!(other, Err(CreateError::Store(StoreError::Reused(_)))), "{other:?}");
     assert_eq!(store.world(&ada(), &world_id("x")).await.expect("read"), None);
+}
+
+async fn a_repeated_attempt_whose_world_was_deleted_makes_no_other(store: &SqlStore) {
+    let (attempt, new) = (attempt(&ada(), "r1", "a"), book("w", 1));
+    store.create(&ada(), &new, Some(&attempt), at(1)).await.expect("created");
+    store.delete(&ada(), &world_id("w")).await.expect("deleted");
+    let again = store.create(&ada(), &new, Some(&attempt), at(2)).await;
+    assert!(matches!(again, Err(CreateError::Deleted)), "{again:?}");
+    assert_eq!(store.world(&ada(), &world_id("w")).await.expect("read"), None);
 }
 
 async fn worlds_are_listed_by_name_without_embedded_ones(store: &SqlStore) {
@@ -137,6 +148,7 @@ contract! {
     another_owner_sees_nothing
     a_second_create_of_one_id_leaves_the_first
     a_repeated_attempt_gives_the_same_world_and_another_request_is_refused
+    a_repeated_attempt_whose_world_was_deleted_makes_no_other
     worlds_are_listed_by_name_without_embedded_ones
     an_edit_of_the_head_never_moves_the_revision
     a_save_that_changes_nothing_keeps_the_version

@@ -248,6 +248,14 @@ async fn a_backup_restores_overlays_and_a_history_that_can_be_undone() {
         request_id: String::new(),
     };
     skald.history().revert_change(by("ada", request)).await.expect("undone");
+    let again = export(&skald, &copy, WorldView::All, ExportFormat::WorldInfo).await;
+    let answer = skald.upload("ada", UploadHeader::default(), &again).await.expect("restored");
+    let second = answer.into_inner().world.expect("a world");
+    let request = ListChangesRequest { world_id: second.world_id, ..Default::default() };
+    let listed = skald.history().list_changes(by("ada", request)).await.expect("listed");
+    let told: Vec<u64> =
+        listed.get_ref().changes.iter().map(|change| change.applied_revision).collect();
+    assert_eq!((told, second.content_revision), (vec![4, 2], 5));
     let read = skald.read("ada", &copy.world_id, WorldView::Effective).await.expect("read");
     assert!(read.1.iter().any(|entry| entry.content == castle.content));
     let request = ExportWorldRequest {
