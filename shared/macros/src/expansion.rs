@@ -55,50 +55,54 @@ pub struct Diagnostic {
     pub offset: usize,
 }
 
-/// Stable reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Code {
-    /// No macro of this name; left literal.
-    MacroUnknown,
-    /// Too few or too many arguments; left literal.
-    MacroArity,
-    /// An argument that the macro cannot use; left literal.
-    MacroArgumentInvalid,
-    /// Opened and never closed; left literal.
-    MacroUnclosed,
-    /// A closing tag without its opening; left literal.
-    MacroStrayClosing,
-    /// `{{original}}` outside of an override; left literal.
-    MacroOriginalUnavailable,
-    /// A value that could not be understood; the macro gives its empty or neutral value.
-    MacroValueInvalid,
-    /// The number of macros per text is used up; this and all later ones are left literal.
-    MacroStepLimit,
-    /// Nested too deeply; left literal.
-    MacroDepthLimit,
-    /// The bytes per text are used up; left literal.
-    MacroOutputLimit,
-    /// The variables are full; the write is refused and the macro left literal.
-    MacroVariableLimit,
+macro_rules! codes {
+    ($($variant:ident $name:literal $meaning:literal;)*) => {
+        /// Stable reasons.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Code {
+            $(
+                #[doc = $meaning]
+                #[serde(rename = $name)]
+                $variant,
+            )*
+        }
+
+        impl Code {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// A sentence for a person.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)* }
+            }
+        }
+    };
 }
 
-// === impl Code ===
-
-impl Code {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MacroUnknown => "MACRO_UNKNOWN",
-            Self::MacroArity => "MACRO_ARITY",
-            Self::MacroArgumentInvalid => "MACRO_ARGUMENT_INVALID",
-            Self::MacroUnclosed => "MACRO_UNCLOSED",
-            Self::MacroStrayClosing => "MACRO_STRAY_CLOSING",
-            Self::MacroOriginalUnavailable => "MACRO_ORIGINAL_UNAVAILABLE",
-            Self::MacroValueInvalid => "MACRO_VALUE_INVALID",
-            Self::MacroStepLimit => "MACRO_STEP_LIMIT",
-            Self::MacroDepthLimit => "MACRO_DEPTH_LIMIT",
-            Self::MacroOutputLimit => "MACRO_OUTPUT_LIMIT",
-            Self::MacroVariableLimit => "MACRO_VARIABLE_LIMIT",
-        }
-    }
+codes! {
+    MacroUnknown "MACRO_UNKNOWN"
+        "no macro of this name; it stays as written";
+    MacroArity "MACRO_ARITY"
+        "too few or too many arguments; it stays as written";
+    MacroArgumentInvalid "MACRO_ARGUMENT_INVALID"
+        "an argument that the macro cannot use; it stays as written";
+    MacroUnclosed "MACRO_UNCLOSED"
+        "opened and never closed; it stays as written";
+    MacroStrayClosing "MACRO_STRAY_CLOSING"
+        "a closing tag without its opening; it stays as written";
+    MacroOriginalUnavailable "MACRO_ORIGINAL_UNAVAILABLE"
+        "{{original}} outside of an override; it stays as written";
+    MacroValueInvalid "MACRO_VALUE_INVALID"
+        "a value that cannot be understood; the macro gives its empty or neutral value";
+    MacroStepLimit "MACRO_STEP_LIMIT"
+        "the number of macros per text is used up; this and all later ones stay as written";
+    MacroDepthLimit "MACRO_DEPTH_LIMIT"
+        "nested too deeply; it stays as written";
+    MacroOutputLimit "MACRO_OUTPUT_LIMIT"
+        "the bytes per text are used up; it stays as written";
+    MacroVariableLimit "MACRO_VARIABLE_LIMIT"
+        "the variables are full; the write is refused and the macro stays as written";
 }

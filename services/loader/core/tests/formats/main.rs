@@ -12,14 +12,14 @@ use loader_core::format::Report;
 
 /// The codes of a report in order.
 fn codes(report: &Report) -> Vec<&str> {
-    report.findings.iter().map(|finding| finding.code.as_str()).collect()
+    report.findings.iter().map(|finding| finding.code.name()).collect()
 }
 
 /// The codes with their paths, the recognised things aside.
 fn repairs(report: &Report) -> Vec<(&str, &str)> {
-    let recognised = loader_core::format::Fate::Recognised;
-    let findings = report.findings.iter().filter(|finding| finding.fate != recognised);
-    findings.map(|finding| (finding.code.as_str(), finding.path.as_str())).collect()
+    let recognised = Some(loader_core::format::Fate::Recognised);
+    let findings = report.findings.iter().filter(|finding| finding.code.fate() != recognised);
+    findings.map(|finding| (finding.code.name(), finding.path.as_str())).collect()
 }
 
 fn fixture(name: &str) -> Vec<u8> {

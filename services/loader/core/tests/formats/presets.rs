@@ -49,7 +49,7 @@ fn the_global_order_wins_over_the_leftover() {
 #[test]
 fn only_the_leftover_order_is_used_and_said() {
     let json = r#"{"prompts":[],"prompt_order":[{"character_id":"100000","order":[{"identifier":"main","enabled":true}]}]}"#;
-    check(json, &[("PROMPT_ORDER_FALLBACK", "prompt_order[0]")], |preset| {
+    check(json, &[("PRESET_ORDER_FALLBACK", "prompt_order[0]")], |preset| {
         preset.order_source == OrderSource::Legacy && preset.order.len() == 1
     });
 }
@@ -77,8 +77,8 @@ fn repeated_and_unknown_names_are_said() {
     let expected = [
         ("PROMPT_REPEATED", "prompts[1].identifier"),
         ("ORDER_ENTRY_UNUSABLE", "prompt_order[0].order[3].identifier"),
-        ("ORDER_ENTRY_UNUSABLE", "prompt_order"),
-        ("ORDER_ENTRY_UNUSABLE", "prompt_order"),
+        ("PROMPT_DUPLICATED", "prompt_order"),
+        ("PROMPT_UNKNOWN", "prompt_order"),
     ];
     check(json, &expected, |preset| content(preset, "main") == "1" && preset.order.len() == 3);
 }

@@ -3,7 +3,8 @@
 use kernel::Timestamp;
 use loader_core::{
     Character, Preset,
-    format::{Code, Fate, Finding, Report},
+    diagnostic::{Code, Severity},
+    format::{Finding, Report},
     selection::{
         Activation, AuthorsNote, EffectiveWorld, NotePosition, Options, Rp, RpSource, Sandbox,
         Selection,
@@ -25,12 +26,7 @@ pub fn report(report: Report) -> common::ImportReport {
     let mut findings: Vec<_> = report.findings.into_iter().map(finding).collect();
     if report.omitted > 0 {
         let message = format!("{} more findings are not listed", report.omitted);
-        findings.push(common::Diagnostic {
-            code: "FINDINGS_OMITTED".to_owned(),
-            severity: common::Severity::Info.into(),
-            message,
-            ..Default::default()
-        });
+        findings.push(omitted(Code::FindingsOmitted, message));
     }
     common::ImportReport {
         format: report.format,
@@ -40,20 +36,31 @@ pub fn report(report: Report) -> common::ImportReport {
 }
 
 fn finding(finding: Finding) -> common::Diagnostic {
-    let (fate, severity) = match finding.fate {
-        Fate::Recognised => ("recognised", common::Severity::Info),
-        Fate::Repaired => ("repaired", common::Severity::Info),
-        Fate::Ignored => ("ignored", common::Severity::Warning),
-        Fate::NotHonoured => ("not_honoured", common::Severity::Warning),
-    };
-    let invalid_book = finding.code == Code::EmbeddedWorldBookInvalid.name();
-    let severity = if invalid_book { common::Severity::Error } else { severity };
+    let fate = finding.code.fate().map(|fate| ("fate".to_owned(), fate.name().to_owned()));
     common::Diagnostic {
-        code: finding.code,
-        severity: severity.into(),
+        code: finding.code.name().to_owned(),
+        severity: severity(finding.code.severity()).into(),
         message: finding.message,
         place: finding.path,
-        details: [("fate".to_owned(), fate.to_owned())].into(),
+        details: fate.into_iter().collect(),
+    }
+}
+
+/// What stands behind a list that was cut.
+fn omitted(code: Code, message: String) -> common::Diagnostic {
+    common::Diagnostic {
+        code: code.name().to_owned(),
+        severity: severity(code.severity()).into(),
+        message,
+        ..Default::default()
+    }
+}
+
+const fn severity(severity: Severity) -> common::Severity {
+    match severity {
+        Severity::Info => common::Severity::Info,
+        Severity::Warning => common::Severity::Warning,
+        Severity::Error => common::Severity::Error,
     }
 }
 

@@ -84,7 +84,12 @@ fn injection(item: &mut Fields, report: &mut Report) -> Injection {
     let order = item.integer("injection_order", report).unwrap_or(Injection::ORDER_DEFAULT);
     match item.integer("injection_position", report) {
         Some(1) => Injection::Absolute { depth, order },
-        _ => Injection::Relative,
+        None | Some(0) => Injection::Relative,
+        Some(number) => {
+            let message = format!("is {number}, which nobody defined: the prompt is relative");
+            report.add(Code::ValueUnusable, item.path("injection_position"), message);
+            Injection::Relative
+        }
     }
 }
 
@@ -128,9 +133,13 @@ fn order(root: &mut Fields, report: &mut Report) -> (Vec<OrderEntry>, OrderSourc
         };
         if source == OrderSource::Legacy {
             let message = "is for character 100000, the only one there: it is used";
-            report.add(Code::PromptOrderFallback, format_args!("prompt_order[{at}]"), message);
+            report.add(Code::PresetOrderFallback, format_args!("prompt_order[{at}]"), message);
         }
         return (entries(items, &path, report), source);
+    }
+    if !lists.is_empty() {
+        let message = "holds no order for character 100001: the built-in one serves";
+        report.add(Code::ValueUnusable, "prompt_order", message);
     }
     (builtin::order(), OrderSource::BuiltIn)
 }
@@ -185,17 +194,11 @@ fn report_order(
     for entry in order {
         let name = shown(&entry.identifier);
         if !known.contains(entry.identifier.as_str()) {
-            report.add(
-                Code::OrderEntryUnusable,
-                "prompt_order",
-                format!("names {name}, which is no prompt"),
-            );
+            let message = format!("names {name}, which is no prompt");
+            report.add(Code::PromptUnknown, "prompt_order", message);
         } else if !placed.insert(entry.identifier.as_str()) {
-            report.add(
-                Code::OrderEntryUnusable,
-                "prompt_order",
-                format!("names {name} twice: the first place counts"),
-            );
+            let message = format!("names {name} twice: the first place counts");
+            report.add(Code::PromptDuplicated, "prompt_order", message);
         }
     }
     let left_out: Vec<String> = prompts

@@ -3,7 +3,7 @@
 use kernel::limits::DIAGNOSTICS_MAX;
 use loader_core::{
     compile::Profile,
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic},
     preset::PresetMode,
 };
 use prompt::{Placement, Segment, SegmentKind};
@@ -134,25 +134,16 @@ fn diagnostics(own: Vec<Diagnostic>, lorebook: Vec<common::Diagnostic>) -> Vec<c
     let all = own.into_iter().map(diagnostic).chain(lorebook);
     let mut listed: Vec<_> = all.take(DIAGNOSTICS_MAX).collect();
     if omitted > 0 {
-        listed.push(common::Diagnostic {
-            code: "DIAGNOSTICS_OMITTED".to_owned(),
-            severity: common::Severity::Warning.into(),
-            message: format!("{omitted} more diagnostics are not listed"),
-            ..Default::default()
-        });
+        let message = format!("{omitted} more diagnostics are not listed");
+        listed.push(super::omitted(Code::DiagnosticsOmitted, message));
     }
     listed
 }
 
 fn diagnostic(diagnostic: Diagnostic) -> common::Diagnostic {
-    let severity = match diagnostic.code.severity() {
-        Severity::Info => common::Severity::Info,
-        Severity::Warning => common::Severity::Warning,
-        Severity::Error => common::Severity::Error,
-    };
     common::Diagnostic {
         code: diagnostic.code.name().to_owned(),
-        severity: severity.into(),
+        severity: super::severity(diagnostic.code.severity()).into(),
         message: diagnostic.code.meaning().to_owned(),
         place: diagnostic.place,
         details: diagnostic.details.into_iter().collect(),
