@@ -47,10 +47,8 @@ pub fn read_document(
     let mut root = unwrap_prompt_export(Fields::new(root, ""), report);
     check_kind(&root)?;
     migrate(&mut root, report);
-    let name = ["name", "presetName", "preset_name"]
-        .iter()
-        .find_map(|key| root.take(key)?.as_str().map(str::to_owned))
-        .filter(|name| !name.trim().is_empty());
+    let mut named = |key| root.text(key, report).filter(|name| !name.trim().is_empty());
+    let name = ["name", "presetName", "preset_name"].into_iter().find_map(&mut named);
     let prompts = prompts::read(&mut root, report);
     let preset = Preset {
         prompts: prompts.prompts,
@@ -149,9 +147,8 @@ fn formats(root: &mut Fields, report: &mut Report) -> Formats {
 
 fn chat(root: &mut Fields, report: &mut Report) -> ChatOptions {
     let default = ChatOptions::default();
-    let names = root.integer("names_behavior", report);
     ChatOptions {
-        names: names.map_or(default.names, NamesBehavior::from_number),
+        names: names(root, report),
         squash_system_messages: root.flag("squash_system_messages", report).unwrap_or(false),
         send_if_empty: root.text("send_if_empty", report).unwrap_or_default(),
         continue_prefill: root.flag("continue_prefill", report).unwrap_or(false),
@@ -160,6 +157,17 @@ fn chat(root: &mut Fields, report: &mut Report) -> ChatOptions {
         assistant_impersonation: root.text("assistant_impersonation", report).unwrap_or_default(),
         use_system_prompt: root.flag("use_sysprompt", report).unwrap_or(false),
     }
+}
+
+fn names(root: &mut Fields, report: &mut Report) -> NamesBehavior {
+    let Some(number) = root.integer("names_behavior", report) else {
+        return NamesBehavior::default();
+    };
+    if !(-1..=2).contains(&number) {
+        let message = format!("is {number}, which nobody defined: the default is taken");
+        report.add(Code::ValueUnusable, "names_behavior", message);
+    }
+    NamesBehavior::from_number(number)
 }
 
 fn sampling(root: &mut Fields, report: &mut Report) -> Sampling {

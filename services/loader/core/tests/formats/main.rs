@@ -7,6 +7,7 @@ mod laws;
 mod personas;
 mod pictures;
 mod presets;
+mod types;
 
 use loader_core::format::Report;
 

@@ -10,7 +10,7 @@ use crate::{
     character::{CardSpec, Character, DepthPrompt},
     format::{
         error::FormatError,
-        fields::Fields,
+        fields::{Fields, kind},
         report::{Code, Report},
         role_named, stem,
     },
@@ -39,6 +39,16 @@ const ROOT_HOUSEKEEPING: &[&str] = &[
     "created",
     "modified",
 ];
+/// What V2 and V3 added; any of these makes an object a card.
+const LATER_FIELDS: &[&str] = &[
+    "system_prompt",
+    "post_history_instructions",
+    "creator_notes",
+    "alternate_greetings",
+    "group_only_greetings",
+    "character_book",
+    "extensions",
+];
 const DATA_HOUSEKEEPING: &[&str] =
     &["creator_notes_multilingual", "source", "creation_date", "modification_date", "avatar"];
 const EXTENSION_HOUSEKEEPING: &[&str] = &["talkativeness", "fav"];
@@ -53,10 +63,11 @@ pub fn read_document(
         return Err(FormatError::unusable("root", "a card is a JSON object"));
     };
     let mut root = Fields::new(root, "");
+    let _ = (root.has("spec") && root.str("spec").is_none()).then(|| root.text("spec", report));
     let mut character = match shape(&root)? {
-        Shape::Data(spec) => read_data(root, spec, report),
+        Shape::Data(spec) => read_data(root, spec, report)?,
         Shape::RootWithSpec(spec) => {
-            report.add(Code::FieldAtRoot, "data", "is missing: the root's fields are read");
+            read_root_for_data(&mut root, report)?;
             read_flat(&mut root, spec, report)
         }
         Shape::Flat => read_flat(&mut root, CardSpec::V1, report),
@@ -76,6 +87,7 @@ pub fn read_document(
 enum Shape {
     /// `data` holds the fields; the specification where the file names a known one.
     Data(Option<CardSpec>),
+    /// A specification, and no object under `data`.
     RootWithSpec(CardSpec),
     Flat,
     Pygmalion,
@@ -114,7 +126,11 @@ fn spec_of(root: &Fields) -> Option<CardSpec> {
 }
 
 /// V2 and V3. The root's copies serve where `data` lacks a field, as in SillyTavern.
-fn read_data(mut root: Fields, spec: Option<CardSpec>, report: &mut Report) -> Character {
+fn read_data(
+    mut root: Fields,
+    spec: Option<CardSpec>,
+    report: &mut Report,
+) -> Result<Character, FormatError> {
     let spec = spec.unwrap_or_else(|| guess_spec(&mut root, report));
     let mut character = Character::new("");
     character.spec = spec;
@@ -130,6 +146,9 @@ fn read_data(mut root: Fields, spec: Option<CardSpec>, report: &mut Report) -> C
                 data.put(key, root.take(key));
             }
         }
+        if !data.has_any(&TEXTS) && !data.has_any(LATER_FIELDS) {
+            return Err(FormatError::unusable("data", "holds no field of a character card"));
+        }
         read_texts(&mut character, &mut data, report);
         read_later_fields(&mut character, &mut data, report);
         data.drop_all(DATA_HOUSEKEEPING);
@@ -137,7 +156,22 @@ fn read_data(mut root: Fields, spec: Option<CardSpec>, report: &mut Report) -> C
     }
     root.drop_all(ROOT_HOUSEKEEPING);
     root.report_unknown(report);
-    character
+    Ok(character)
+}
+
+/// A card without an object under `data` has its fields at the root, or none at all.
+fn read_root_for_data(root: &mut Fields, report: &mut Report) -> Result<(), FormatError> {
+    let data = root.take("data");
+    let found = match &data {
+        None => "is missing".to_owned(),
+        Some(data) => format!("is {}, not an object", kind(data)),
+    };
+    if !root.has_any(&TEXTS) && !root.has_any(LATER_FIELDS) {
+        let reason = format!("{found}, and the root holds no field of a character card either");
+        return Err(FormatError::unusable("data", reason));
+    }
+    report.add(Code::FieldAtRoot, "data", format!("{found}: the root's fields are read"));
+    Ok(())
 }
 
 /// SillyTavern writes many fields twice; those of `data` count.
@@ -274,7 +308,7 @@ fn read_extensions(character: &mut Character, mut extensions: Fields, report: &m
     extensions.drop_all(EXTENSION_HOUSEKEEPING);
     for (key, value) in extensions.left_over().filter(|(_, value)| says_something(value)) {
         let key: String = key.chars().take(100).collect();
-        let message = format!("is {}: kept, never run", crate::format::fields::kind(value));
+        let message = format!("is {}: kept, never run", kind(value));
         report.add(Code::ExtensionNotHonoured, extensions.path(&key), message);
     }
 }
