@@ -113,7 +113,9 @@ impl Client {
         let preset = self.clients.import_preset("preset", "p.json", samples::PRESET).await;
         let preset_id = self.see(preset)?.preset.unwrap_or_default().preset_id;
         let card = self.clients.import_character("card", "c.png", samples::CARD).await;
-        let character = self.see(card)?.character.unwrap_or_default();
+        let character_id = self.see(card)?.character.unwrap_or_default().character_id;
+        let character = self.clients.character(&character_id).await;
+        let character = self.see(character)?;
         let world = self.clients.import_world("world", "w.json", samples::WORLD).await;
         let world = self.see(world)?.world.unwrap_or_default();
         let user = self.clients.user().await;

@@ -104,6 +104,7 @@ def import_all(client, samples):
     """Step 1: a card, a world and a preset are imported, a user is created, the world is opted in."""
     preset = client.upload("PresetService/ImportPreset", samples / "preset.json")["preset"]
     character = client.upload("CharacterService/ImportCharacter", samples / "card.png")["character"]
+    character = client.call("CharacterService/GetCharacter", {"characterId": character["characterId"]})["character"]
     world = client.upload("WorldService/ImportWorld", samples / "world.json")["world"]
     user = tomllib.loads((samples / "user.toml").read_text())
     user = client.call("UserService/CreateUser", {"requestId": str(uuid.uuid4()), **user})["user"]

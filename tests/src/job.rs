@@ -105,15 +105,23 @@ impl Clients {
     pub async fn cast_of(&self, file: &str, card: &[u8]) -> Result<Cast, Status> {
         let preset = self.import_preset("import-preset", "preset.json", samples::PRESET).await?;
         let character = self.import_character("import-card", file, card).await?;
+        let character_id = character.character.unwrap_or_default().character_id;
+        let character = self.character(&character_id).await?;
         let world = self.import_world("import-world", "world.json", samples::WORLD).await?;
         let user = self.user().await?;
         let world = self.opt_in(&world.world.unwrap_or_default()).await?;
         Ok(Cast {
             preset_id: preset.preset.unwrap_or_default().preset_id,
-            character: character.character.unwrap_or_default(),
+            character,
             user_id: user.user_id,
             world,
         })
+    }
+
+    pub async fn character(&self, character_id: &str) -> Result<loader::Character, Status> {
+        let get = loader::GetCharacterRequest { character_id: character_id.to_owned() };
+        let read = self.characters.clone().get_character(get).await?;
+        Ok(read.into_inner().character.unwrap_or_default())
     }
 
     pub async fn user(&self) -> Result<loader::User, Status> {

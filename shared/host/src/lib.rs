@@ -21,6 +21,7 @@ pub mod idempotency;
 pub mod link;
 pub mod mask;
 pub mod page;
+pub mod room;
 pub mod serve;
 pub mod shutdown;
 pub mod signal;

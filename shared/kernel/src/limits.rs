@@ -9,6 +9,10 @@ const MIB: usize = 1024 * KIB;
 
 /// One gRPC message; whatever can be larger streams.
 pub const MESSAGE_BYTES_MAX: usize = 4 * MIB;
+/// One unary answer: a message with room for what surrounds it; what does not fit is left out and named.
+pub const ANSWER_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 64 * KIB;
+/// A diagnostic's message, and its place, in characters; of longer ones the beginning.
+pub const DIAGNOSTIC_CHARS_MAX: usize = 1_000;
 /// One chunk of a streamed document, well below the message limit.
 pub const CHUNK_BYTES: usize = 256 * KIB;
 /// A page of a list ends here even when fewer items than asked for fit.

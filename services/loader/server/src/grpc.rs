@@ -10,7 +10,6 @@ use host::{
     page::{Listing, page_size},
 };
 use kernel::{CharacterId, GenerationId, PresetId, SessionId, UserId, limits};
-use prost::Message as _;
 use tonic::{Request, Response, Status, Streaming};
 use wire::{
     loader::v1::{
@@ -63,12 +62,8 @@ impl presets::PresetService for Grpc {
         let file = upload(request.into_inner(), limits::PRESET_BYTES_MAX, preset_part).await?;
         let attempt = upload_attempt(&caller, METHOD, &file);
         let done = self.0.import_preset(&caller, file, attempt).await.map_err(status)?;
-        let preset = match done.row {
-            Some(row) => Some(self.preset(&caller, row).await?),
-            None => None,
-        };
         let answer = pb::ImportPresetResponse {
-            preset,
+            preset: done.row.as_ref().map(to_proto::preset_head),
             report: Some(to_proto::report(done.report)),
             already_imported: done.already,
         };
@@ -82,7 +77,8 @@ impl presets::PresetService for Grpc {
         let caller = caller(&request)?.clone();
         let id = id("preset_id", &request.get_ref().preset_id, |id| PresetId::new(id))?;
         let row = self.0.preset(&caller, &id).await.map_err(status)?;
-        let preset = Some(self.preset(&caller, row).await?);
+        let model = self.0.documents.preset(&caller.principal.owner, &row).await.map_err(status)?;
+        let preset = Some(to_proto::preset(row, &model));
         Ok(Response::new(pb::GetPresetResponse { preset }))
     }
 
@@ -124,12 +120,8 @@ impl characters::CharacterService for Grpc {
         let file = upload(request.into_inner(), limits::IMPORT_BYTES_MAX, character_part).await?;
         let attempt = upload_attempt(&caller, METHOD, &file);
         let done = self.0.import_character(&caller, file, attempt).await.map_err(status)?;
-        let character = match &done.row {
-            Some(row) => Some(self.character(&caller, &row.id).await?),
-            None => None,
-        };
         let answer = pb::ImportCharacterResponse {
-            character,
+            character: done.row.as_ref().map(to_proto::character_head),
             report: Some(to_proto::report(done.report)),
             already_imported: done.already,
         };
@@ -142,7 +134,8 @@ impl characters::CharacterService for Grpc {
     ) -> Result<Response<pb::GetCharacterResponse>, Status> {
         let caller = caller(&request)?.clone();
         let id = id("character_id", &request.get_ref().character_id, |id| CharacterId::new(id))?;
-        let character = Some(self.character(&caller, &id).await?);
+        let (row, card) = self.0.character(&caller, &id).await.map_err(status)?;
+        let character = Some(to_proto::character(row, &card));
         Ok(Response::new(pb::GetCharacterResponse { character }))
     }
 
@@ -348,34 +341,6 @@ struct Page {
 }
 
 impl Grpc {
-    async fn preset(
-        &self,
-        caller: &Caller,
-        row: crate::store::PresetRow,
-    ) -> Result<pb::Preset, Status> {
-        let owner = &caller.principal.owner;
-        let model = self.0.documents.preset(owner, &row).await.map_err(status)?;
-        Ok(to_proto::preset(row, Some(&model)))
-    }
-
-    /// The whole card, as far as one message holds it.
-    async fn character(&self, caller: &Caller, id: &CharacterId) -> Result<pb::Character, Status> {
-        let (row, card) = self.0.character(caller, id).await.map_err(status)?;
-        let mut character = to_proto::character(row, &card);
-        if character.encoded_len() > MESSAGE_ROOM {
-            character.document_json.clear();
-        }
-        let bytes = character.encoded_len();
-        if bytes > MESSAGE_ROOM {
-            return Err(host::status::limit_exceeded(
-                "character",
-                bytes as u64,
-                MESSAGE_ROOM as u64,
-            ));
-        }
-        Ok(character)
-    }
-
     async fn page(
         &self,
         caller: &Caller,
@@ -395,9 +360,6 @@ impl Grpc {
         Ok(Page { items, next: next.unwrap_or_default() })
     }
 }
-
-/// What a character may take of a message that also holds its import's report.
-const MESSAGE_ROOM: usize = limits::MESSAGE_BYTES_MAX - 256 * 1024;
 
 /// A page's position: the last item's id and name.
 fn after(position: &str) -> After {

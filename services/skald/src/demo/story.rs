@@ -90,6 +90,9 @@ impl Story {
         self.report("preset", preset.report.as_ref());
         let character = self.clients.import_character("card.png", samples::CARD).await?;
         self.report("card", character.report.as_ref());
+        let character_id = character.character.unwrap_or_default().character_id;
+        let get = loader::GetCharacterRequest { character_id };
+        let character = self.clients.characters.get_character(get).await?.into_inner().character;
         let world = self.clients.import_world("world.json", samples::WORLD).await?;
         self.report("world", world.report.as_ref());
 
@@ -104,7 +107,7 @@ impl Story {
         let world = self.opt_in(world.world.unwrap_or_default()).await?;
         Ok(Cast {
             preset: preset.preset.unwrap_or_default().preset_id,
-            character: character.character.unwrap_or_default(),
+            character: character.unwrap_or_default(),
             user,
             world,
         })

@@ -1,5 +1,6 @@
 //! The loader's values become answers.
 
+use host::room::brief;
 use kernel::Timestamp;
 use loader_core::{
     Character, Preset,
@@ -13,6 +14,7 @@ use loader_core::{
 use prompt::Role;
 use wire::{common::v1 as common, loader::v1 as pb};
 
+mod left_out;
 pub mod profile;
 
 use crate::store::{CharacterRow, PresetRow, Summary, UserRow};
@@ -40,8 +42,8 @@ fn finding(finding: Finding) -> common::Diagnostic {
     common::Diagnostic {
         code: finding.code.name().to_owned(),
         severity: severity(finding.code.severity()).into(),
-        message: finding.message,
-        place: finding.path,
+        message: brief(finding.message),
+        place: brief(finding.path),
         details: fate.into_iter().collect(),
     }
 }
@@ -64,16 +66,23 @@ const fn severity(severity: Severity) -> common::Severity {
     }
 }
 
-/// `model` is left out where only the row is wanted.
-pub fn preset(row: PresetRow, model: Option<&Preset>) -> pb::Preset {
+pub fn preset(row: PresetRow, model: &Preset) -> pb::Preset {
+    left_out::of_preset(pb::Preset {
+        prompts: prompts(model),
+        document_json: String::from_utf8_lossy(&row.document).into_owned(),
+        ..preset_head(&row)
+    })
+}
+
+/// Without what may be large.
+pub fn preset_head(row: &PresetRow) -> pb::Preset {
     pb::Preset {
         preset_id: row.id.to_string(),
-        name: row.name,
+        name: row.name.clone(),
         etag: row.revision.to_string(),
         created_at: Some(timestamp(row.created_at)),
         content_hash: row.hash.to_hex(),
-        prompts: model.map(prompts).unwrap_or_default(),
-        document_json: String::from_utf8_lossy(&row.document).into_owned(),
+        ..Default::default()
     }
 }
 
@@ -96,14 +105,7 @@ fn prompts(preset: &Preset) -> Vec<pb::PresetPrompt> {
 
 pub fn character(row: CharacterRow, card: &Character) -> pb::Character {
     let greetings = std::iter::once(&card.first_message).chain(&card.alternate_greetings);
-    pb::Character {
-        character_id: row.id.to_string(),
-        name: card.name.clone(),
-        etag: row.revision.to_string(),
-        created_at: Some(timestamp(row.created_at)),
-        content_hash: row.hash.to_hex(),
-        spec: row.spec,
-        container: row.container.name().to_owned(),
+    left_out::of_character(pb::Character {
         description: card.description.clone(),
         personality: card.personality.clone(),
         scenario: card.scenario.clone(),
@@ -112,8 +114,23 @@ pub fn character(row: CharacterRow, card: &Character) -> pb::Character {
         post_history_instructions: card.post_history_instructions.clone(),
         creator_notes: card.creator_notes.clone(),
         tags: card.tags.clone(),
-        embedded_world_id: row.embedded_world.map(String::from).unwrap_or_default(),
         document_json: String::from_utf8_lossy(&row.document).into_owned(),
+        ..character_head(&row)
+    })
+}
+
+/// Without what may be large.
+pub fn character_head(row: &CharacterRow) -> pb::Character {
+    pb::Character {
+        character_id: row.id.to_string(),
+        name: row.name.clone(),
+        etag: row.revision.to_string(),
+        created_at: Some(timestamp(row.created_at)),
+        content_hash: row.hash.to_hex(),
+        spec: row.spec.clone(),
+        container: row.container.name().to_owned(),
+        embedded_world_id: row.embedded_world.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ..Default::default()
     }
 }
 

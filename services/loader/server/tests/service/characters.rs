@@ -8,8 +8,11 @@ use crate::house::{CARD, House, as_user, header, refused};
 async fn a_card_is_imported_with_the_running_copy_of_its_book() {
     let house = House::new().await;
     let answer = house.import_character("ada", header("", "m.json"), CARD.as_bytes()).await;
-    let character = answer.expect("imported").character.expect("a character");
-    assert_eq!((character.name.as_str(), character.spec.as_str()), ("Mira", "v2"));
+    let head = answer.expect("imported").character.expect("a character");
+    assert_eq!((head.name.as_str(), head.spec.as_str()), ("Mira", "v2"));
+    assert_eq!((head.greetings.len(), head.document_json.as_str()), (0, ""), "a summary");
+    let character = house.character(&head.character_id).await;
+    assert_eq!((&character.name, &character.spec), (&head.name, &head.spec));
     assert_eq!(character.greetings, ["Hello, {{user}}."]);
     assert_eq!(character.document_json, CARD);
     assert!(character.embedded_world_id.starts_with("book-"));
@@ -61,14 +64,34 @@ async fn a_card_without_a_name_is_named_after_its_file_for_ever() {
     assert_eq!(read.into_inner().character.expect("a character").name, "Dr. Who.v2");
 }
 
-#[tokio::test]
-async fn a_card_larger_than_a_message_imports_and_answers_what_fits() {
+/// A card with long texts, and the answer to reading it.
+async fn long_texts(fields: &[&str]) -> pb::Character {
     let house = House::new().await;
-    let greetings = vec![format!("{:?}", "x".repeat(900_000)); 5].join(",");
-    let card = format!(
-        r#"{{"spec":"chara_card_v2","data":{{"name":"A","extensions":{{"big":[{greetings}]}}}}}}"#
-    );
+    let long = "x".repeat(1_000_000);
+    let fields: Vec<_> = fields.iter().map(|field| format!("{field:?}:{long:?}")).collect();
+    let card = format!(r#"{{"spec":"chara_card_v2","data":{{"name":"A",{}}}}}"#, fields.join(","));
     let answer = house.import_character("ada", header("", "a.json"), card.as_bytes()).await;
-    let character = answer.expect("imported").character.expect("a character");
-    assert_eq!((character.name.as_str(), character.document_json.as_str()), ("A", ""));
+    let id = answer.expect("imported").character.expect("a character").character_id;
+    let character = house.character(&id).await;
+    assert_eq!(character.name, "A");
+    character
+}
+
+fn left_out(character: &pb::Character) -> Vec<&str> {
+    character.left_out.iter().map(|one| one.field.as_str()).collect()
+}
+
+#[tokio::test]
+async fn a_card_larger_than_a_message_answers_what_fits_and_names_the_rest() {
+    let three = long_texts(&["description", "personality", "scenario"]).await;
+    assert_eq!(left_out(&three), ["document_json"]);
+    assert!(three.left_out[0].bytes > 3_000_000 && three.document_json.is_empty());
+    assert_eq!((three.description.len(), three.scenario.len()), (1_000_000, 1_000_000));
+}
+
+#[tokio::test]
+async fn no_card_that_was_stored_is_refused_when_it_is_read() {
+    let texts = ["description", "personality", "scenario", "system_prompt", "creator_notes"];
+    let five = long_texts(&texts).await;
+    assert_eq!(left_out(&five), ["description", "document_json"]);
 }

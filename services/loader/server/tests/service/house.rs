@@ -137,6 +137,12 @@ impl House {
         Ok(answer.into_inner())
     }
 
+    pub async fn character(&self, character_id: &str) -> pb::Character {
+        let get = pb::GetCharacterRequest { character_id: character_id.to_owned() };
+        let read = self.characters().get_character(as_user("ada", get)).await.expect("read");
+        read.into_inner().character.expect("a character")
+    }
+
     pub async fn create_user(&self, who: &str, name: &str) -> String {
         let (name, description) = (name.to_owned(), "tall".to_owned());
         let request = pb::CreateUserRequest { request_id: String::new(), name, description };

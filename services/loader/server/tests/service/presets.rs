@@ -12,7 +12,11 @@ async fn an_imported_preset_comes_back_with_its_report() {
     let house = House::new().await;
     let answer = house.import_preset("ada", header("", "Fine.json"), PRESET.as_bytes()).await;
     let answer = answer.expect("imported");
-    let preset = answer.preset.expect("a preset");
+    let head = answer.preset.expect("a preset");
+    assert_eq!((head.name.as_str(), head.document_json.as_str()), ("Fine", ""), "a summary");
+    let get = pb::GetPresetRequest { preset_id: head.preset_id };
+    let preset = house.presets().get_preset(as_user("ada", get)).await.expect("read").into_inner();
+    let preset = preset.preset.expect("a preset");
     assert_eq!((preset.name.as_str(), preset.document_json.as_str()), ("Fine", PRESET));
     assert_eq!(preset.prompts[0].identifier, "main");
     assert!(preset.prompts[0].enabled && !answer.already_imported);

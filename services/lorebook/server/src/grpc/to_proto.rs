@@ -4,6 +4,7 @@ mod entry;
 
 use std::collections::{BTreeMap, HashMap};
 
+use host::room::brief;
 use kernel::{EntryId, Timestamp, WorldId};
 use lorebook_core::{
     Entry, Layer,
@@ -139,6 +140,7 @@ fn diagnostic(
     details: BTreeMap<String, String>,
 ) -> common::Diagnostic {
     let (code, severity) = (code.to_owned(), severity.into());
+    let (message, place) = (brief(message), brief(place));
     common::Diagnostic { code, severity, message, place, details }
 }
 

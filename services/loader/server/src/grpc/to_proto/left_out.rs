@@ -1,0 +1,29 @@
+//! Resources larger than an answer: which fields it can do without.
+
+use host::room::{Field, fit};
+use wire::loader::v1::{Character, Preset};
+
+pub fn of_preset(mut preset: Preset) -> Preset {
+    const FIELDS: [Field<Preset>; 2] = [
+        ("prompts", |preset| &mut preset.prompts),
+        ("document_json", |preset| &mut preset.document_json),
+    ];
+    preset.left_out = fit(&mut preset, &FIELDS);
+    preset
+}
+
+pub fn of_character(mut character: Character) -> Character {
+    const FIELDS: [Field<Character>; 9] = [
+        ("description", |card| &mut card.description),
+        ("personality", |card| &mut card.personality),
+        ("scenario", |card| &mut card.scenario),
+        ("greetings", |card| &mut card.greetings),
+        ("system_prompt", |card| &mut card.system_prompt),
+        ("post_history_instructions", |card| &mut card.post_history_instructions),
+        ("creator_notes", |card| &mut card.creator_notes),
+        ("tags", |card| &mut card.tags),
+        ("document_json", |card| &mut card.document_json),
+    ];
+    character.left_out = fit(&mut character, &FIELDS);
+    character
+}
