@@ -1,11 +1,14 @@
 //! What one answer holds: texts that do not fit are left out, and the answer names them.
 
-use kernel::limits::{ANSWER_BYTES_MAX, DIAGNOSTIC_CHARS_MAX};
+use kernel::limits::DIAGNOSTIC_CHARS_MAX;
 use prost::Message;
 use wire::common::v1::Omission;
 
 /// A field that an answer can do without, and its name.
 pub type Field<M> = (&'static str, fn(&mut M) -> &mut dyn Spared);
+
+/// What one [`Omission`] takes at the most: a name and a number.
+const OMISSION_BYTES: usize = 64;
 
 /// What can be emptied for want of room.
 pub trait Spared {
@@ -13,21 +16,39 @@ pub trait Spared {
     fn empty(&mut self);
 }
 
-/// Empties the largest of `fields`, one after the other, until the message fits into one answer.
-pub fn fit<M: Message>(message: &mut M, fields: &[Field<M>]) -> Vec<Omission> {
-    let mut omitted: Vec<Omission> = Vec::new();
-    // The list itself takes room, too: a name and a number for each field.
-    let most = ANSWER_BYTES_MAX - fields.iter().map(|(name, _)| name.len() + 32).sum::<usize>();
-    while message.encoded_len() > most {
-        let sized = fields.iter().map(|(name, field)| (field(message).bytes(), *name, field));
-        let Some((bytes, name, field)) = sized.max_by_key(|(bytes, ..)| *bytes) else { break };
-        if bytes == 0 {
-            break;
-        }
-        field(message).empty();
-        omitted.push(Omission { field: name.to_owned(), bytes: bytes as u64 });
-    }
-    omitted
+/// Empties the largest of `fields`, one after the other, until the message has at most this many bytes.
+pub fn fit<M: Message>(message: &mut M, most: usize, fields: &[Field<M>]) -> Vec<Omission> {
+    let bytes = message.encoded_len();
+    let sizes: Vec<usize> = fields.iter().map(|(_, field)| field(message).bytes()).collect();
+    let spared = spare(bytes, most, &sizes).into_iter();
+    spared
+        .map(|at| {
+            let (name, field) = fields[at];
+            field(message).empty();
+            omission(name, sizes[at])
+        })
+        .collect()
+}
+
+/// Which of the parts, the largest first, `bytes` in all can do without to be at most `most`; by their places.
+pub fn spare(bytes: usize, most: usize, sizes: &[usize]) -> Vec<usize> {
+    // What names them takes room, too.
+    let most = most.saturating_sub(sizes.len() * OMISSION_BYTES);
+    let mut left = bytes;
+    let mut places: Vec<usize> = (0..sizes.len()).filter(|at| sizes[*at] > 0).collect();
+    places.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
+    let largest = places.into_iter().take_while(|at| {
+        let spared = left > most;
+        left = left.saturating_sub(if spared { sizes[*at] } else { 0 });
+        spared
+    });
+    let mut spared: Vec<usize> = largest.collect();
+    spared.sort_unstable();
+    spared
+}
+
+pub fn omission(field: &str, bytes: usize) -> Omission {
+    Omission { field: field.to_owned(), bytes: bytes as u64 }
 }
 
 /// A diagnostic's words: of longer ones the beginning.
@@ -50,6 +71,16 @@ impl Spared for String {
     }
 }
 
+impl<T: Message> Spared for Option<T> {
+    fn bytes(&self) -> usize {
+        self.as_ref().map_or(0, Message::encoded_len)
+    }
+
+    fn empty(&mut self) {
+        *self = None;
+    }
+}
+
 /// Also for texts: each is a message of its own.
 impl<T: Message> Spared for Vec<T> {
     fn bytes(&self) -> usize {
@@ -63,6 +94,7 @@ impl<T: Message> Spared for Vec<T> {
 
 #[cfg(test)]
 mod tests {
+    use kernel::limits::ANSWER_BYTES_MAX;
     use wire::loader::v1::Preset;
 
     use super::*;
@@ -76,7 +108,7 @@ mod tests {
     fn check(name: usize, document: usize, left_out: &[(&str, u64)]) {
         let (name, document_json) = ("n".repeat(name), "d".repeat(document));
         let mut preset = Preset { name, document_json, ..Default::default() };
-        let omitted = fit(&mut preset, &FIELDS);
+        let omitted = fit(&mut preset, ANSWER_BYTES_MAX, &FIELDS);
         let told: Vec<_> = omitted.iter().map(|one| (one.field.as_str(), one.bytes)).collect();
         assert_eq!(told, left_out);
         assert!(preset.encoded_len() <= ANSWER_BYTES_MAX);
@@ -95,7 +127,7 @@ mod tests {
 
     #[test]
     fn all_that_does_not_fit_goes() {
-        let both = [("document_json", 6_000_000), ("name", 5_000_000)];
+        let both = [("name", 5_000_000), ("document_json", 6_000_000)];
         check(5_000_000, 6_000_000, &both);
     }
 }

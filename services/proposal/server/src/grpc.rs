@@ -49,7 +49,7 @@ impl ChangesetService for Handlers {
         // One more than the page holds tells whether there is another page.
         let found = self.0.list(caller, &which, after.as_ref(), size + 1).await?;
         let mut filling = Filling::new(size);
-        let all = found.iter().map(|shown| (shown, to_proto::changeset(shown)));
+        let all = found.iter().map(|shown| (shown, to_proto::changeset_head(shown)));
         let page: Vec<_> = all.take_while(|(_, item)| filling.takes(item.encoded_len())).collect();
         let more = page.last().filter(|_| page.len() < found.len());
         let next_page_token =
@@ -92,8 +92,8 @@ impl ChangesetService for Handlers {
         let answered = self.0.apply(&call, &id, asked.allow_partial, &asked.etag).await?;
         Ok(respond(answered, |(shown, change)| pb::ApplyChangesetResponse {
             left_out: to_proto::left_out(&shown.changeset),
-            changeset: Some(to_proto::changeset(&shown)),
-            change,
+            changeset: Some(to_proto::changeset_head(&shown)),
+            change: change.map(to_proto::change_head),
         }))
     }
 
@@ -105,7 +105,7 @@ impl ChangesetService for Handlers {
         let id = from_proto::changeset_id(&request.get_ref().changeset_id)?;
         let answered = self.0.reject(&call, &id).await?;
         Ok(respond(answered, |shown| pb::RejectChangesetResponse {
-            changeset: Some(to_proto::changeset(&shown)),
+            changeset: Some(to_proto::changeset_head(&shown)),
         }))
     }
 
@@ -117,8 +117,8 @@ impl ChangesetService for Handlers {
         let id = from_proto::changeset_id(&request.get_ref().changeset_id)?;
         let answered = self.0.undo(&call, &id).await?;
         Ok(respond(answered, |(shown, change)| pb::UndoChangesetResponse {
-            changeset: Some(to_proto::changeset(&shown)),
-            change,
+            changeset: Some(to_proto::changeset_head(&shown)),
+            change: change.map(to_proto::change_head),
         }))
     }
 }

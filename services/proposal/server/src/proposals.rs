@@ -12,6 +12,7 @@ use host::{
 };
 use kernel::{ChangesetId, Clock, Digest, RequestId};
 use proposal_core::{Changeset, Operation};
+use wire::common::v1::Omission;
 
 use crate::{error::Error, lore::Lore, store::Store};
 
@@ -62,12 +63,14 @@ pub(crate) struct Shown {
 }
 
 /// What an operation is about, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ShownOperation {
     pub current_name: String,
     pub current_content: String,
     pub diff: String,
     pub problem: String,
+    /// What lorebook had no room for.
+    pub left_out: Vec<Omission>,
 }
 
 /// Times that a decision is made anew because another one came first.

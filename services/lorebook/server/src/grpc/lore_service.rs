@@ -73,7 +73,7 @@ impl lore::LoreService for Grpc {
         let change = from_proto::change(&request)?;
         if request.validate_only {
             let verdicts = self.0.verdicts(&owner, &change).await.map_err(status)?;
-            let verdicts = verdicts.into_iter().map(to_proto::verdict).collect();
+            let verdicts = to_proto::verdicts(verdicts);
             return Ok(Response::new(mesh::ApplyChangeResponse { change: None, verdicts }));
         }
         let Outcome { value, replayed } =

@@ -1,6 +1,7 @@
 //! Values become answers.
 
 mod entry;
+mod room;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -77,11 +78,12 @@ pub fn change(change: &Change) -> pb::Change {
 pub fn row(pair: &Pair, bases: &[Entry]) -> pb::RowChange {
     let over = pair.after.as_ref().and_then(|after| after.supersedes_entry_id.as_ref());
     let base = over.and_then(|id| bases.iter().find(|base| base.id == *id));
-    pb::RowChange {
+    room::row(pb::RowChange {
         before: pair.before.as_ref().map(entry),
         after: pair.after.as_ref().map(entry),
         content_diff: diff(pair, base).map(|row| row.content).unwrap_or_default(),
-    }
+        left_out: Vec::new(),
+    })
 }
 
 fn origin(origin: Origin) -> pb::ChangeOrigin {
@@ -94,10 +96,14 @@ fn origin(origin: Origin) -> pb::ChangeOrigin {
     }
 }
 
-pub fn verdict(verdict: Verdict) -> mesh::OperationVerdict {
+pub fn verdicts(verdicts: Vec<Verdict>) -> Vec<mesh::OperationVerdict> {
+    room::verdicts(verdicts.into_iter().map(verdict).collect())
+}
+
+fn verdict(verdict: Verdict) -> mesh::OperationVerdict {
     let (current_name, current_content) = verdict.current.unwrap_or_default();
     let problem = verdict.problem.map(|problem| problem.reason.to_string()).unwrap_or_default();
-    mesh::OperationVerdict { problem, current_name, current_content }
+    mesh::OperationVerdict { problem, current_name, current_content, left_out: Vec::new() }
 }
 
 pub fn report(format: &str, entries: usize, report: Report) -> common::ImportReport {

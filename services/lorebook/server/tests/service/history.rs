@@ -4,8 +4,8 @@ use tonic::Code;
 use wire::{
     common::v1::Reason,
     lorebook::v1::{
-        self as pb, ChangeOrigin, GetChangeRequest, Layer, ListChangesRequest, OverlayAction,
-        ResetWorldRequest, RevertChangeRequest, WorldView,
+        self as pb, ChangeOrigin, CreateEntryRequest, GetChangeRequest, Layer, ListChangesRequest,
+        OverlayAction, ResetWorldRequest, RevertChangeRequest, WorldView,
     },
     mesh::v1::{ApplyChangeRequest, CloseChangeRequest},
 };
@@ -197,6 +197,35 @@ async fn the_rows_of_a_change_come_in_pages() {
         }
     }
     assert_eq!(names, ["n0", "n1", "n2", "n3", "n4"]);
+}
+
+#[tokio::test]
+async fn changes_of_large_entries_are_answered_with_what_fits() {
+    let skald = start().await;
+    let mut world = skald.imported().await;
+    let content = "A line of a very long chronicle.\n".repeat(50_000);
+    let mut large = Vec::new();
+    for name in ["a", "b", "c"] {
+        let entry = pb::Entry { name: name.into(), content: content.clone(), ..Default::default() };
+        let request = CreateEntryRequest {
+            world_id: world.world_id.clone(),
+            entry: Some(entry),
+            ..Default::default()
+        };
+        let made = skald.entries().create_entry(by("ada", request)).await.expect("made");
+        let made = made.into_inner();
+        world = made.world.expect("a world");
+        large.push(replace(&made.entry.expect("an entry"), "Ash."));
+    }
+    let verdicts = skald.validate(&world, large.clone()).await;
+    let spared: Vec<_> = verdicts.iter().flat_map(|verdict| &verdict.left_out).collect();
+    assert_eq!((spared.len(), spared[0].field.as_str()), (1, "current_content"));
+    assert_eq!(spared[0].bytes, content.len() as u64);
+    let applied = skald.apply("c1", &world, world.content_revision, large).await.expect("applied");
+    let rows = applied.into_inner().change.expect("a change").rows;
+    assert_eq!(rows.len(), 1, "a page");
+    let undone = skald.history().revert_change(by("ada", revert("c1", "u"))).await.expect("undone");
+    assert!(undone.into_inner().change.is_some());
 }
 
 #[tokio::test]

@@ -185,6 +185,25 @@ impl Fixture {
         self.lore("ada").apply_change(request).await
     }
 
+    /// What the lorebook would say to these operations on the world as it stands.
+    pub async fn validate(
+        &self,
+        world: &pb::World,
+        operations: Vec<pb::Operation>,
+    ) -> Vec<mesh::OperationVerdict> {
+        let request = mesh::ApplyChangeRequest {
+            change_id: "validated".to_owned(),
+            world_id: world.world_id.clone(),
+            base_revision: world.content_revision,
+            operations,
+            origin: pb::ChangeOrigin::Agent.into(),
+            validate_only: true,
+            ..Default::default()
+        };
+        let answer = self.lore("ada").apply_change(request).await.expect("verdicts");
+        answer.into_inner().verdicts
+    }
+
     pub async fn activate(
         &self,
         subject: &str,

@@ -1,5 +1,7 @@
 //! Values become messages.
 
+mod room;
+
 use kernel::Timestamp;
 use proposal_core::{
     Changeset, Evaluation, LeftOut, Operation, Outcome, Source, Stage, operation::Kind,
@@ -28,7 +30,13 @@ pub(crate) fn operation(operation: &Operation) -> lore::Operation {
     }
 }
 
+/// Beside each operation what it meets, as far as one answer holds it.
 pub(super) fn changeset(shown: &Shown) -> pb::Changeset {
+    room::changeset(pb::Changeset { operations: proposed(shown), ..changeset_head(shown) })
+}
+
+/// Without what stands beside the operations.
+pub(super) fn changeset_head(shown: &Shown) -> pb::Changeset {
     let changeset = &shown.changeset;
     let applied = changeset.application.as_ref().filter(|_| changeset.stage == Stage::Applied);
     pb::Changeset {
@@ -38,7 +46,7 @@ pub(super) fn changeset(shown: &Shown) -> pb::Changeset {
         state: state(shown).into(),
         base_revision: changeset.base_revision,
         summary: changeset.summary.clone(),
-        operations: proposed(shown),
+        operations: changeset.operations.iter().map(bare).collect(),
         source: Some(source(&changeset.source)),
         created_at: Some(timestamp(changeset.created_at)),
         decided_at: changeset.decided_at.map(timestamp),
@@ -49,16 +57,31 @@ pub(super) fn changeset(shown: &Shown) -> pb::Changeset {
     }
 }
 
-/// What `allow_partial` left out of an applied changeset.
+fn bare(proposed: &Operation) -> pb::ProposedOperation {
+    pb::ProposedOperation { operation: Some(operation(proposed)), ..Default::default() }
+}
+
+/// What `allow_partial` left out of an applied changeset; the changeset itself has each operation whole.
 pub(super) fn left_out(changeset: &Changeset) -> Vec<pb::ProposedOperation> {
     let left_out = changeset.application.iter().flat_map(|application| &application.left_out);
     left_out
         .map(|LeftOut { operation: left, problem }| pb::ProposedOperation {
-            operation: Some(operation(left)),
+            operation: Some(lore::Operation {
+                content: None,
+                keywords: Vec::new(),
+                set_keywords: false,
+                rationale: String::new(),
+                ..operation(left)
+            }),
             problem: problem.clone(),
             ..Default::default()
         })
         .collect()
+}
+
+/// A change of the History without its rows.
+pub(super) fn change_head(change: lore::Change) -> lore::Change {
+    lore::Change { rows: Vec::new(), ..change }
 }
 
 pub(super) fn evaluation(evaluation: &Evaluation, changesets: &[Changeset]) -> pb::Evaluation {
@@ -121,6 +144,7 @@ fn proposed(shown: &Shown) -> Vec<pb::ProposedOperation> {
             current_content: beside.current_content.clone(),
             diff: beside.diff.clone(),
             problem: beside.problem.clone(),
+            left_out: beside.left_out.clone(),
         })
         .collect()
 }

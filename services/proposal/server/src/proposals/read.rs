@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use host::caller::Caller;
+use host::{caller::Caller, room::omission};
 use kernel::{ChangeId, ChangesetId, SessionId, WorldId};
 use proposal_core::{Changeset, Evaluation, Operation, Stage, diff, operation::Kind};
 use tonic::Status;
-use wire::{lorebook::v1::Change, mesh::v1::OperationVerdict};
+use wire::{
+    common::v1::Omission,
+    lorebook::v1::{Change, RowChange},
+    mesh::v1::OperationVerdict,
+};
 
 use super::{Proposals, Shown, ShownOperation};
 use crate::{
@@ -148,18 +152,22 @@ pub(super) fn moved_on(base: u64, now: u64) -> String {
 }
 
 fn present(operation: &Operation, verdict: OperationVerdict, is_open: bool) -> ShownOperation {
+    let OperationVerdict { problem, current_name, current_content, mut left_out } = verdict;
     let proposed = match operation.kind {
         Kind::Create | Kind::Update | Kind::Replace => {
-            operation.content.as_deref().unwrap_or(&verdict.current_content)
+            operation.content.as_deref().unwrap_or(&current_content)
         }
         Kind::Suppress | Kind::Archive => "",
     };
-    ShownOperation {
-        diff: diff::unified(&verdict.current_content, proposed),
-        current_name: verdict.current_name,
-        current_content: verdict.current_content,
-        problem: if is_open { verdict.problem } else { String::new() },
-    }
+    let diff = match left_out.iter().any(|omitted| omitted.field == "current_content") {
+        true => {
+            left_out.push(omission("diff", 0));
+            String::new()
+        }
+        false => diff::unified(&current_content, proposed),
+    };
+    let problem = if is_open { problem } else { String::new() };
+    ShownOperation { current_name, current_content, diff, problem, left_out }
 }
 
 /// Rows of a change beside the operations that made them; what was left out has none.
@@ -167,16 +175,25 @@ fn changed(changeset: &Changeset, change: &Change) -> Vec<ShownOperation> {
     let frozen = changeset.application.iter().flat_map(|application| &application.operations);
     let mut rows = frozen.zip(&change.rows).peekable();
     let shown = |operation: &Operation| {
-        let Some((_, row)) = rows.next_if(|(frozen, _)| *frozen == operation) else {
-            return ShownOperation::default();
-        };
-        let (current_name, current_content) = row
-            .before
-            .as_ref()
-            .map(|row| (row.name.clone(), row.content.clone()))
-            .unwrap_or_default();
-        let diff = row.content_diff.clone();
-        ShownOperation { current_name, current_content, diff, problem: String::new() }
+        rows.next_if(|(frozen, _)| *frozen == operation)
+            .map_or_else(ShownOperation::default, |(_, row)| changed_row(row))
     };
     changeset.operations.iter().map(shown).collect()
+}
+
+fn changed_row(row: &RowChange) -> ShownOperation {
+    let (current_name, current_content) =
+        row.before.as_ref().map(|row| (row.name.clone(), row.content.clone())).unwrap_or_default();
+    let left_out = row.left_out.iter().filter_map(|omitted| match omitted.field.as_str() {
+        "before" => Some(Omission { field: "current_content".to_owned(), ..omitted.clone() }),
+        "content_diff" => Some(Omission { field: "diff".to_owned(), ..omitted.clone() }),
+        _ => None,
+    });
+    ShownOperation {
+        current_name,
+        current_content,
+        diff: row.content_diff.clone(),
+        problem: String::new(),
+        left_out: left_out.collect(),
+    }
 }

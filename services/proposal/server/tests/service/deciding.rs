@@ -22,8 +22,8 @@ async fn an_accepted_changeset_becomes_a_change_and_stays_one() {
     let (changeset, change) = (answer.changeset.expect("one"), answer.change.expect("one"));
     assert_eq!(changeset.state(), pb::ChangesetState::Applied);
     assert_eq!(changeset.change_id, change.change_id);
-    assert_eq!(change.rows.len(), 2, "all pages");
-    assert_eq!(changeset.operations[1].diff, "a diff");
+    assert!(change.rows.is_empty() && changeset.operations[1].diff.is_empty(), "a small answer");
+    assert_eq!(world.get(&id).await.operations[1].diff, "a diff");
     assert_eq!(world.lorebook.state().world("w1").content_revision, 2);
     let late =
         refused(world.reject(&id, "r2").await, Code::FailedPrecondition, Reason::ChangesetState);
@@ -62,7 +62,37 @@ async fn an_edit_is_kept_and_told_what_does_not_hold() {
     let (answer, _) = world.apply(partial).await.expect("the rest holds");
     assert_eq!(answer.left_out.len(), 1);
     assert_eq!(answer.left_out[0].problem, "as told");
-    assert_eq!(answer.change.expect("a change").rows.len(), 1);
+    let left_out = answer.left_out[0].operation.clone().expect("an operation");
+    assert_eq!((left_out.name.as_deref(), left_out.content), (Some("War"), None));
+    assert_eq!(world.lorebook.state().changes[0].rows.len(), 1);
+}
+
+#[tokio::test]
+async fn a_changeset_over_large_entries_is_read_edited_and_applied() {
+    let mut world = start().await;
+    let id = world.staged().await;
+    let content = "A line of the king's long life.\n".repeat(50_000);
+    world.lorebook.state().worlds.get_mut("w1").expect("a world").1[0].content = content.clone();
+    let king = || wire::lorebook::v1::Operation {
+        kind: wire::lorebook::v1::OperationKind::Replace.into(),
+        target_entry_id: "w1-king".into(),
+        content: Some("The king is dead.".into()),
+        ..Default::default()
+    };
+    let operations = vec![king(), king()];
+    let edit = pb::UpdateChangesetRequest { operations, ..update(&id, "r1") };
+    let edited = world.update(edit).await.expect("edited");
+    assert_eq!(world.get(&id).await.operations, edited.operations);
+    let told: Vec<_> = edited.operations.iter().flat_map(|beside| &beside.left_out).collect();
+    assert!(!told.is_empty() && told.iter().all(|one| one.bytes >= content.len() as u64));
+    for beside in &edited.operations {
+        let proposed = beside.operation.as_ref().expect("an operation");
+        assert_eq!(proposed.content.as_deref(), Some("The king is dead."));
+        let missing = |field: &str| beside.left_out.iter().any(|one| one.field == field);
+        assert_eq!(beside.current_content.is_empty(), missing("current_content"));
+        assert_eq!(beside.diff.is_empty(), missing("diff"));
+    }
+    world.apply(apply(&id, "r2")).await.expect("applied");
 }
 
 #[tokio::test]

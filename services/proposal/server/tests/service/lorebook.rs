@@ -127,6 +127,7 @@ impl State {
             problem: if bad { "as told".into() } else { String::new() },
             current_name: target.map_or(String::new(), |entry| entry.name.clone()),
             current_content: target.map_or(String::new(), |entry| entry.content.clone()),
+            left_out: Vec::new(),
         }
     }
 }

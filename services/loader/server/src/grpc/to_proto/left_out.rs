@@ -1,6 +1,7 @@
 //! Resources larger than an answer: which fields it can do without.
 
 use host::room::{Field, fit};
+use kernel::limits::ANSWER_BYTES_MAX;
 use wire::loader::v1::{Character, Preset};
 
 pub fn of_preset(mut preset: Preset) -> Preset {
@@ -8,7 +9,7 @@ pub fn of_preset(mut preset: Preset) -> Preset {
         ("prompts", |preset| &mut preset.prompts),
         ("document_json", |preset| &mut preset.document_json),
     ];
-    preset.left_out = fit(&mut preset, &FIELDS);
+    preset.left_out = fit(&mut preset, ANSWER_BYTES_MAX, &FIELDS);
     preset
 }
 
@@ -24,6 +25,6 @@ pub fn of_character(mut character: Character) -> Character {
         ("tags", |card| &mut card.tags),
         ("document_json", |card| &mut card.document_json),
     ];
-    character.left_out = fit(&mut character, &FIELDS);
+    character.left_out = fit(&mut character, ANSWER_BYTES_MAX, &FIELDS);
     character
 }
