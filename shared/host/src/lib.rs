@@ -27,6 +27,7 @@ pub mod shutdown;
 pub mod signal;
 pub mod status;
 pub mod telemetry;
+pub mod upload;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

@@ -26,6 +26,16 @@ pub const PAGE_SIZE_MAX: usize = 500;
 
 /// One uploaded file.
 pub const IMPORT_BYTES_MAX: usize = 32 * MIB;
+/// One chunk of an uploaded file.
+pub const UPLOAD_CHUNK_BYTES_MAX: usize = MIB;
+/// What all uploads of a process hold together, until their files are read.
+pub const UPLOAD_BYTES_IN_FLIGHT_MAX: usize = 128 * MIB;
+/// How long an upload may fall silent between two messages.
+pub const UPLOAD_IDLE_MS: u64 = 30 * 1_000;
+/// How long an upload may take.
+pub const UPLOAD_MS_MAX: u64 = 10 * 60 * 1_000;
+/// The name of an uploaded file, in characters.
+pub const FILE_NAME_CHARS_MAX: usize = 1_024;
 /// One stored document: a card, an original.
 pub const DOCUMENT_BYTES_MAX: usize = 16 * MIB;
 /// One preset body.

@@ -1,7 +1,7 @@
 //! Characters: imported with the running copy of their book, read, listed, deleted.
 
 use futures::stream;
-use host::caller::Caller;
+use host::{caller::Caller, upload::Upload};
 use kernel::{CharacterId, WorldId, limits::CHUNK_BYTES};
 use loader_core::{
     Character,
@@ -20,7 +20,6 @@ use crate::{
     error::Error,
     presets::{Imported, shown},
     store::{Attempt, CharacterRow, Kind},
-    upload::Upload,
 };
 
 impl Loader {
@@ -59,7 +58,7 @@ impl Loader {
             revision: 1,
             created_at: self.clock.now(),
         };
-        let original = (container != Container::Json).then_some(upload.bytes.as_slice());
+        let original = (container != Container::Json).then_some(&upload.bytes[..]);
         let done = self.store.add_character(owner, &row, original, attempt.as_ref()).await?;
         Ok(Imported::of(done, report))
     }

@@ -29,7 +29,6 @@ mod grpc;
 mod presets;
 mod profiles;
 mod selections;
-mod upload;
 mod users;
 
 /// The service's name: of its schema, its file, and its logs.

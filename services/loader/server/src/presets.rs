@@ -1,6 +1,6 @@
 //! Presets: imported, read, listed, deleted.
 
-use host::caller::Caller;
+use host::{caller::Caller, upload::Upload};
 use kernel::{PresetId, limits::RESOURCE_NAME_CHARS_MAX};
 use loader_core::format::{self, Report, preset, stem};
 
@@ -8,7 +8,6 @@ use crate::{
     Loader,
     error::Error,
     store::{Added, Attempt, Done, Kind, PresetRow},
-    upload::Upload,
 };
 
 /// What an import answers.
@@ -42,7 +41,7 @@ impl Loader {
             id: id.unwrap_or_else(|| self.clock.fresh().into()),
             name: shown(name),
             hash: kernel::digest(&upload.bytes),
-            document: upload.bytes,
+            document: upload.bytes.into_vec(),
             revision: 1,
             created_at: self.clock.now(),
         };

@@ -1,5 +1,6 @@
 //! The running copies of cards' embedded books: immutable worlds, addressed by their content.
 
+use host::upload::Held;
 use kernel::{Owner, WorldId, digest};
 use lorebook_core::{World, import::Imported};
 
@@ -25,7 +26,7 @@ impl Lorebook {
         &self,
         owner: &Owner,
         character: &str,
-        bytes: Vec<u8>,
+        bytes: Held,
     ) -> Result<Registered, Error> {
         let content = digest(&bytes).to_hex();
         let parts = [owner.tenant.as_str(), owner.subject.as_str(), "embedded", &content];

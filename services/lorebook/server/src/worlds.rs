@@ -1,6 +1,9 @@
 //! Worlds: importing files, reading, and editing heads.
 
-use host::idempotency::Scope;
+use host::{
+    idempotency::Scope,
+    upload::{Held, Upload},
+};
 use kernel::{ChangeId, Digest, Owner, WorldId, digest_parts, limits};
 use lorebook_core::{
     Entry, World,
@@ -13,16 +16,6 @@ use crate::{
     error::{Error, no_world},
     store::{Attempt, HeadEdit, Listed, NewBook, Outcome, Stored},
 };
-
-/// A file as a client uploaded it.
-#[derive(Debug, Clone)]
-pub struct Upload {
-    /// Present where the client named its attempt.
-    pub scope: Option<Scope>,
-    pub file_name: String,
-    pub validate_only: bool,
-    pub bytes: Vec<u8>,
-}
 
 /// What became of an uploaded file.
 pub struct ImportOutcome {
@@ -43,9 +36,10 @@ impl Lorebook {
     pub async fn import_world(
         &self,
         owner: &Owner,
+        scope: Option<Scope>,
         upload: Upload,
     ) -> Result<ImportOutcome, Error> {
-        let Upload { scope, file_name, validate_only, bytes } = upload;
+        let Upload { file_name, validate_only, bytes, .. } = upload;
         let request = digest_parts(&[file_name.as_bytes(), &bytes]);
         let imported = read(bytes).await?;
         let id = self.import_id(scope.as_ref(), &request);
@@ -102,7 +96,7 @@ impl Lorebook {
 }
 
 /// Parses on a thread that may be busy for long.
-pub async fn read(bytes: Vec<u8>) -> Result<Imported, Error> {
+pub async fn read(bytes: Held) -> Result<Imported, Error> {
     Ok(tokio::task::spawn_blocking(move || import(&bytes)).await??)
 }
 

@@ -4,6 +4,7 @@ use host::{
     caller::Caller,
     idempotency::{Scope, request_hash},
     status::{invalid, limit_exceeded},
+    upload::Upload,
 };
 use kernel::{
     CharacterId, Digest, InvalidId, PresetId, RequestId, SessionId, UserId, WorldId, limits,
@@ -16,24 +17,17 @@ use loader_core::{
     user::InvalidUser,
 };
 use prompt::{ProfileMode, Role};
-use tonic::{Status, Streaming};
+use tonic::Status;
 use wire::{common::v1 as common, loader::v1 as pb};
+
+pub use host::upload::{Part as UploadPart, file as upload};
 
 pub mod job;
 
-use crate::{
-    store::{Attempt, Holder, Origin},
-    upload::Upload,
-};
+use crate::store::{Attempt, Holder, Origin};
 
 /// Widest scan that SillyTavern knows.
 const SCAN_DEPTH_MAX: u32 = 1_000;
-
-/// One part of an upload.
-pub enum UploadPart {
-    Header(common::UploadHeader),
-    Chunk(Vec<u8>),
-}
 
 pub fn id<T>(field: &str, text: &str, new: fn(&str) -> Result<T, InvalidId>) -> Result<T, Status> {
     new(text).map_err(|error| invalid(field, error.to_string()))
@@ -68,36 +62,6 @@ pub fn upload_attempt(caller: &Caller, method: &'static str, upload: &Upload) ->
 
 fn attempt_of(caller: &Caller, method: &'static str, id: RequestId, request: Digest) -> Attempt {
     Attempt { scope: Scope::new(&caller.principal.owner, method, id), request }
-}
-
-/// Reads a whole upload; one that is too large is refused as soon as it is.
-pub async fn upload<T>(
-    mut stream: Streaming<T>,
-    bytes_max: usize,
-    part: fn(T) -> Option<UploadPart>,
-) -> Result<Upload, Status> {
-    let first = stream.message().await?.and_then(part);
-    let Some(UploadPart::Header(header)) = first else {
-        return Err(invalid("header", "is not the first message"));
-    };
-    if header.file_name.chars().count() > limits::DOCUMENT_KEY_CHARS_MAX {
-        return Err(invalid("header.file_name", "is longer than 1024 characters"));
-    }
-    let request_id =
-        optional_id("header.request_id", &header.request_id, |text| RequestId::new(text))?;
-    let mut bytes = Vec::new();
-    while let Some(message) = stream.message().await? {
-        let Some(UploadPart::Chunk(chunk)) = part(message) else {
-            return Err(invalid("chunk", "is missing"));
-        };
-        if bytes.len() + chunk.len() > bytes_max {
-            let received = (bytes.len() + chunk.len()) as u64;
-            return Err(limit_exceeded("file", received, bytes_max as u64));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    let common::UploadHeader { file_name, validate_only, .. } = header;
-    Ok(Upload { request_id, file_name, validate_only, bytes })
 }
 
 pub fn user(request: &pb::CreateUserRequest) -> Result<User, Status> {

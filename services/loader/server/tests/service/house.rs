@@ -115,8 +115,11 @@ impl House {
         bytes: &[u8],
     ) -> Answered<pb::ImportPresetResponse> {
         use pb::import_preset_request::Part;
-        let parts = [Part::Header(header), Part::Chunk(bytes.to_vec())];
-        let parts = parts.map(|part| pb::ImportPresetRequest { part: Some(part) });
+        let chunks = bytes.chunks(64 * 1024).map(|chunk| Part::Chunk(chunk.to_vec()));
+        let parts: Vec<_> = std::iter::once(Part::Header(header))
+            .chain(chunks)
+            .map(|part| pb::ImportPresetRequest { part: Some(part) })
+            .collect();
         let answer = self.presets().import_preset(as_user(who, stream::iter(parts))).await?;
         Ok(answer.into_inner())
     }

@@ -58,7 +58,9 @@ async fn a_file_that_is_no_preset_is_refused_with_place_and_reason() {
     let status = refused(refusal, Reason::FileUnusable);
     assert!(status.message().starts_with("line 2 column"), "{status}");
     let large = vec![b' '; (2 << 20) + 1];
-    refused(house.import_preset("ada", header("", "x"), &large).await, Reason::LimitExceeded);
+    let refusal = house.import_preset("ada", header("", "x"), &large).await;
+    let refusal = refused(refusal, Reason::LimitExceeded);
+    assert!(refusal.message().starts_with("file "), "{refusal}");
     let list =
         house.presets().list_presets(as_user("ada", pb::ListPresetsRequest::default())).await;
     assert!(list.expect("listed").into_inner().presets.is_empty());

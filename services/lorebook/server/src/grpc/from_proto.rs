@@ -9,6 +9,7 @@ use host::{
     idempotency::{Scope, request_hash},
     mask, page,
     status::{invalid, limit_exceeded},
+    upload::{self, Held, Part, Upload},
 };
 use kernel::{ChangeId, EntryId, InvalidId, Owner, RequestId, WorldId, digest_parts, limits};
 use lorebook_core::{
@@ -19,7 +20,6 @@ use prost::Message;
 use serde_json::{Map, Value};
 use tonic::{Status, Streaming};
 use wire::{
-    common::v1 as common,
     lorebook::v1 as pb,
     mesh::v1::{self as mesh, register_embedded_book_request::Part as BookPart},
 };
@@ -28,7 +28,7 @@ pub use ask::ask;
 
 use crate::{
     store::{Attempt, HeadEdit, NewChange, ScanEdit},
-    worlds::{Upload, world_name},
+    worlds::world_name,
 };
 
 pub fn id<T>(
@@ -92,57 +92,36 @@ fn scope(
     Ok(Some(Scope::new(owner, method, id(field, request_id, RequestId::new)?)))
 }
 
-/// Reads a whole file: its header, then its bytes, within the limit of an import.
+/// A whole file, and the caller's name for this attempt.
 pub async fn upload(
     owner: &Owner,
-    mut parts: Streaming<pb::ImportWorldRequest>,
-) -> Result<Upload, Status> {
-    use pb::import_world_request::Part;
+    parts: Streaming<pb::ImportWorldRequest>,
+) -> Result<(Option<Scope>, Upload), Status> {
+    use pb::import_world_request::Part as Sent;
     const METHOD: &str = "skald.lorebook.v1.WorldService/ImportWorld";
-    let first = parts.message().await?.and_then(|message| message.part);
-    let Some(Part::Header(header)) = first else {
-        return Err(invalid("header", "is not the first message"));
+    let part = |message: pb::ImportWorldRequest| {
+        message.part.map(|part| match part {
+            Sent::Header(header) => Part::Header(header),
+            Sent::Chunk(chunk) => Part::Chunk(chunk),
+        })
     };
-    let common::UploadHeader { request_id, file_name, validate_only } = header;
-    if file_name.chars().count() > limits::DOCUMENT_KEY_CHARS_MAX {
-        return Err(invalid("header.file_name", "is longer than 1024 characters"));
-    }
-    let scope = scope(owner, METHOD, "header.request_id", &request_id)?;
-    let mut bytes = Vec::new();
-    while let Some(message) = parts.message().await? {
-        let Some(Part::Chunk(chunk)) = message.part else {
-            return Err(invalid("chunk", "is missing"));
-        };
-        grow(&mut bytes, &chunk)?;
-    }
-    Ok(Upload { scope, file_name, validate_only, bytes })
+    let file = upload::file(parts, limits::IMPORT_BYTES_MAX, part).await?;
+    let scope = file.request_id.clone().map(|id| Scope::new(owner, METHOD, id));
+    Ok((scope, file))
 }
 
 /// The character's name and the bytes of its book.
 pub async fn embedded(
-    mut parts: Streaming<mesh::RegisterEmbeddedBookRequest>,
-) -> Result<(String, Vec<u8>), Status> {
-    let first = parts.message().await?.and_then(|message| message.part);
-    let Some(BookPart::Header(header)) = first else {
-        return Err(invalid("header", "is not the first message"));
+    parts: Streaming<mesh::RegisterEmbeddedBookRequest>,
+) -> Result<(String, Held), Status> {
+    let part = |message: mesh::RegisterEmbeddedBookRequest| {
+        message.part.map(|part| match part {
+            BookPart::Header(header) => Part::Header(header),
+            BookPart::Chunk(chunk) => Part::Chunk(chunk),
+        })
     };
-    let mut bytes = Vec::new();
-    while let Some(message) = parts.message().await? {
-        let Some(BookPart::Chunk(chunk)) = message.part else {
-            return Err(invalid("chunk", "is missing"));
-        };
-        grow(&mut bytes, &chunk)?;
-    }
-    Ok((header.character_name, bytes))
-}
-
-fn grow(bytes: &mut Vec<u8>, chunk: &[u8]) -> Result<(), Status> {
-    let (held, most) = (bytes.len() + chunk.len(), limits::IMPORT_BYTES_MAX);
-    if held > most {
-        return Err(limit_exceeded("file", held as u64, most as u64));
-    }
-    bytes.extend_from_slice(chunk);
-    Ok(())
+    let name = |header: mesh::EmbeddedBookHeader| Ok(header.character_name);
+    upload::receive(parts, limits::IMPORT_BYTES_MAX, part, name).await
 }
 
 pub fn view(view: pb::WorldView) -> View {

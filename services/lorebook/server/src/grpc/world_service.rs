@@ -23,8 +23,8 @@ impl worlds::WorldService for Grpc {
         request: Request<Streaming<pb::ImportWorldRequest>>,
     ) -> Result<Response<pb::ImportWorldResponse>, Status> {
         let owner = owner(&request)?;
-        let upload = from_proto::upload(&owner, request.into_inner()).await?;
-        let imported = self.0.import_world(&owner, upload).await.map_err(status)?;
+        let (scope, upload) = from_proto::upload(&owner, request.into_inner()).await?;
+        let imported = self.0.import_world(&owner, scope, upload).await.map_err(status)?;
         let report = Some(to_proto::report(imported.format, imported.entries, imported.report));
         let again = imported.world.as_ref().is_some_and(|world| world.replayed);
         let world = imported.world.map(|world| to_proto::world(&world.value));

@@ -3,7 +3,7 @@
 use tonic::Code;
 use wire::{
     common::v1::{Reason, UploadHeader},
-    lorebook::v1::{EntryPosition, ListWorldsRequest, WorldView},
+    lorebook::v1::{self as pb, EntryPosition, ListWorldsRequest, WorldView},
 };
 
 use crate::support::{BOOK, by, is_replay, refused, start};
@@ -84,6 +84,17 @@ async fn what_is_no_lorebook_is_refused_with_its_place_and_nothing_is_stored() {
     let deep = skald.upload("ada", named("r1"), deep.as_bytes()).await;
     refused(deep, Code::ResourceExhausted, Reason::LimitExceeded);
     skald.upload("ada", named("r1"), BOOK.as_bytes()).await.expect("the id is still free");
+}
+
+#[tokio::test]
+async fn a_chunk_is_at_most_one_mebibyte() {
+    use pb::import_world_request::Part;
+    let skald = start().await;
+    let parts = [Part::Header(named("r1")), Part::Chunk(vec![b' '; (1 << 20) + 1])];
+    let parts = parts.map(|part| pb::ImportWorldRequest { part: Some(part) });
+    let refusal = skald.worlds().import_world(by("ada", futures::stream::iter(parts))).await;
+    let refusal = refused(refusal, Code::ResourceExhausted, Reason::LimitExceeded);
+    assert!(refusal.message().starts_with("chunk "), "{refusal:?}");
 }
 
 #[tokio::test]
