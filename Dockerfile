@@ -13,6 +13,7 @@ COPY --from=build /src/target/release/skald /usr/local/bin/skald
 USER skald
 WORKDIR /var/lib/skald
 ENV SKALD_DATA_DIR=/var/lib/skald/data
+# Inside a container loopback is nobody's: to be reached, set SKALD_LISTEN=0.0.0.0:50051 and SKALD_TOKENS.
 EXPOSE 50051
 ENTRYPOINT ["skald"]
 CMD ["serve"]

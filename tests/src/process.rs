@@ -80,7 +80,7 @@ impl Process {
     }
 
     pub fn clients(&self) -> Clients {
-        Clients::new(&Links::all(link::remote(&self.url).expect("a url")))
+        Clients::new(&Links::all(link::remote("peer", &self.url).expect("a url")))
     }
 
     /// SIGKILL, now.

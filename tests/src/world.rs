@@ -115,7 +115,7 @@ impl Plan {
         let door = house::all_in_one(&common).await.expect("a house");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = serve_on(listener, door);
-        let link = link::remote(&url).expect("a url");
+        let link = link::remote("peer", &url).expect("a url");
         let links = Links::all(link);
         (World { links, shutdown: common.shutdown, folder, data }, url)
     }
@@ -136,7 +136,7 @@ impl Plan {
         let peers = PeerUrls { ledger: Some(ledger.clone()), ..peers };
         let proposal = two(&common, ServiceName::Proposal, &peers).await;
 
-        let far = |urls: &str| link::remote(urls).expect("urls");
+        let far = |urls: &str| link::remote("peer", urls).expect("urls");
         let links = Links {
             ledger: far(&ledger),
             loader: far(&loader),

@@ -3,7 +3,10 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use host::{config::HostArgs, link};
+use host::{
+    config::{HostArgs, PlaceArgs},
+    link,
+};
 
 /// Skald: the backend of record for role-play and agent conversation engines.
 #[derive(Debug, Parser)]
@@ -24,7 +27,7 @@ pub enum Command {
     /// Run the main job from end to end on sample files, and print it.
     Demo(DemoArgs),
     /// Bring the databases up to date, and stop.
-    Migrate(ServeArgs),
+    Migrate(MigrateArgs),
     /// Print the configuration in effect; secrets are hidden.
     Config(ServeArgs),
     /// Make a token for a token file, or hash one.
@@ -69,6 +72,15 @@ pub struct ServeArgs {
 }
 
 #[derive(Debug, Clone, Args)]
+pub struct MigrateArgs {
+    /// The service whose database it is; all four without it.
+    pub service: Option<ServiceName>,
+
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+#[derive(Debug, Clone, Args)]
 pub struct ProviderArgs {
     /// File of model providers (TOML, `[[providers]]`); without it generation answers PROVIDER_NOT_CONFIGURED.
     #[arg(long, env = "SKALD_PROVIDERS")]
@@ -100,7 +112,7 @@ pub struct DemoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub struct TokenArgs {
-    /// Hash this token in place of a new one.
+    /// Hash the token on standard input in place of making a new one.
     #[arg(long)]
-    pub hash: Option<String>,
+    pub hash: bool,
 }

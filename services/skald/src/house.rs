@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clap::ValueEnum as _;
 use host::{
     auth::{Authenticator, mesh::MeshToken},
     database::{DatabaseError, Place},
@@ -74,7 +75,7 @@ pub async fn single(
     let far = |peer: &'static str, variable: &'static str, url: &Option<String>| {
         let name = name(service);
         let missing = HouseError::PeerMissing { service: name, peer, variable };
-        let link = link::remote(url.as_deref().ok_or(missing)?)?;
+        let link = link::remote(peer, url.as_deref().ok_or(missing)?)?;
         Ok::<Peer, HouseError>(common.peer(link))
     };
     let lorebook_at = || far("lorebook", "SKALD_LOREBOOK_URL", &peers.lorebook);
@@ -93,6 +94,20 @@ pub async fn single(
             common.door(proposal.mount(services))
         }
     })
+}
+
+/// Brings one service's database up to date, or all four.
+pub async fn migrate(service: Option<ServiceName>, place: Place) -> Result<(), DatabaseError> {
+    let all = || ServiceName::value_variants().iter().copied();
+    for service in service.map_or_else(|| all().collect(), |one| vec![one]) {
+        match service {
+            ServiceName::Ledger => ledger::migrate(place.clone()).await?,
+            ServiceName::Loader => loader::migrate(place.clone()).await?,
+            ServiceName::Lorebook => lorebook::migrate(place.clone()).await?,
+            ServiceName::Proposal => proposal::migrate(place.clone()).await?,
+        }
+    }
+    Ok(())
 }
 
 async fn lorebook(common: &Common) -> Result<lorebook::Server, DatabaseError> {

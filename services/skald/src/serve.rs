@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     Failure,
-    cli::ServeArgs,
+    cli::{MigrateArgs, ServeArgs},
     house::{self, Common, PeerUrls},
     providers,
 };
@@ -29,13 +29,10 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     host::serve::serve(listener, door, args.host.serve_options()).await.map_err(Failure::run)
 }
 
-/// Opening a database migrates it.
-pub(crate) async fn migrate(args: ServeArgs) -> Result<(), Failure> {
-    let shutdown = Shutdown::new();
-    build(&args, &shutdown).await?;
-    shutdown.begin();
-    shutdown.tasks_ended().await;
-    Ok(())
+/// Brings the databases of all four services up to date, or of one.
+pub(crate) async fn migrate(args: MigrateArgs) -> Result<(), Failure> {
+    let place = args.place.open().map_err(Failure::run)?;
+    house::migrate(args.service, place).await.map_err(Failure::run)
 }
 
 async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
@@ -46,7 +43,7 @@ async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
     let auth = args.host.authenticator(&mesh).map_err(Failure::usage)?;
     let models = providers::load(args.providers.providers.as_deref()).map_err(Failure::usage)?;
     let common = Common {
-        place: args.host.place().map_err(Failure::run)?,
+        place: args.host.place.open().map_err(Failure::run)?,
         auth,
         mesh,
         clock: Arc::new(SystemClock),

@@ -6,14 +6,14 @@ use crate::{Failure, cli::TokenArgs};
 
 /// Prints a token and its hash; only the hash belongs in the file.
 pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
-    let token = match &args.hash {
-        Some(token) => token.clone(),
-        None => {
-            let token = auth::new_token().map_err(Failure::run)?;
-            anstream::println!("token = \"{token}\"");
-            token
-        }
+    let token = if args.hash {
+        // Arguments can be read by every user of the machine.
+        std::io::read_to_string(std::io::stdin()).map_err(Failure::run)?
+    } else {
+        let token = auth::new_token().map_err(Failure::run)?;
+        anstream::println!("token = \"{token}\"");
+        token
     };
-    anstream::println!("hash = \"{}\"", auth::hash_token(&token));
+    anstream::println!("hash = \"{}\"", auth::hash_token(token.trim_end()));
     Ok(())
 }

@@ -15,7 +15,7 @@ use clap::{
     parser::ValueSource,
 };
 
-pub use host::HostArgs;
+pub use host::{HostArgs, PlaceArgs};
 
 /// What a process ends with when it was started wrongly.
 pub const EXIT_USAGE: u8 = 64;

@@ -11,7 +11,7 @@ use host::{
     link::Peer,
     shutdown::Shutdown,
 };
-use kernel::Clock;
+use kernel::{Clock, SystemClock};
 use sqlx::migrate::Migrator;
 
 mod attempt;
@@ -57,6 +57,11 @@ pub async fn build(
     let ledger = Ledger::new(store, clock, links.models, links.loader, shutdown.clone());
     shutdown.spawn(ledger.clone().sweep());
     Ok(Server { ledger })
+}
+
+/// Brings the ledger's database up to date.
+pub async fn migrate(place: Place) -> Result<(), DatabaseError> {
+    open(Config { place }, Arc::new(SystemClock)).await.map(drop)
 }
 
 async fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, DatabaseError> {

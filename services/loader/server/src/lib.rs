@@ -11,7 +11,7 @@ use host::{
     link::Peer,
     shutdown::Shutdown,
 };
-use kernel::{Clock, limits::ANSWER_KEPT_MS};
+use kernel::{Clock, SystemClock, limits::ANSWER_KEPT_MS};
 use sqlx::migrate::Migrator;
 
 use crate::{
@@ -73,6 +73,11 @@ pub async fn build(
     let Links { lorebook } = links;
     let loader = Loader { store, clock, lorebook, documents: Documents::default() };
     Ok(Server { loader: Arc::new(loader) })
+}
+
+/// Brings the loader's database up to date.
+pub async fn migrate(place: Place) -> Result<(), DatabaseError> {
+    open(Config { place }, Arc::new(SystemClock)).await.map(drop)
 }
 
 async fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, DatabaseError> {

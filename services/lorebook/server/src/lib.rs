@@ -55,11 +55,19 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Opens and migrates the database.
 pub async fn build(config: Config, clock: Arc<dyn Clock>) -> Result<Server, DatabaseError> {
-    let store = match config.place {
-        Place::Folder(folder) => SqlStore::on_sqlite(&folder).await?,
-        Place::Postgres { url, connections } => SqlStore::on_postgres(&url, connections).await?,
-    };
-    Ok(Server::over(Arc::new(store), clock))
+    Ok(Server::over(Arc::new(open(config.place).await?), clock))
+}
+
+/// Brings the lorebook's database up to date.
+pub async fn migrate(place: Place) -> Result<(), DatabaseError> {
+    open(place).await.map(drop)
+}
+
+async fn open(place: Place) -> Result<SqlStore, DatabaseError> {
+    match place {
+        Place::Folder(folder) => SqlStore::on_sqlite(&folder).await,
+        Place::Postgres { url, connections } => SqlStore::on_postgres(&url, connections).await,
+    }
 }
 
 async fn sweep(lorebook: Arc<Lorebook>, shutdown: Shutdown) {

@@ -67,6 +67,11 @@ pub async fn build(
     Ok(Server { proposals, worker, judges: config.judges })
 }
 
+/// Brings the proposals' database up to date.
+pub async fn migrate(place: Place) -> Result<(), DatabaseError> {
+    store::open(&place).await.map(drop)
+}
+
 // === impl Server ===
 
 impl Server {

@@ -36,8 +36,8 @@ pub async fn measure() {
     tokio::spawn(serve(ours, scene.door.clone(), ServeOptions::default()));
     let incoming = TcpIncoming::from(floor).with_nodelay(Some(true));
     tokio::spawn(Server::builder().add_service(bare).serve_with_incoming(incoming));
-    let ours = SessionServiceClient::new(link::remote(&ours_url).expect("an address"));
-    let floor = link::remote(&floor_url).expect("an address");
+    let ours = SessionServiceClient::new(link::remote("peer", &ours_url).expect("an address"));
+    let floor = link::remote("peer", &floor_url).expect("an address");
     compare("get_session_far_over_bare_call", 4.0, &scene, ours, floor).await;
 }
 

@@ -21,7 +21,7 @@ pub async fn measure() {
     println!("skald serve, all in one, after one health call and {SETTLING:?} of rest");
     let folder = tempfile::tempdir().expect("a folder");
     let (served, address) = start(folder.path());
-    let mut health = HealthClient::new(link::remote(&address).expect("an address"));
+    let mut health = HealthClient::new(link::remote("peer", &address).expect("an address"));
     health.check(HealthCheckRequest::default()).await.expect("healthy");
     tokio::time::sleep(SETTLING).await;
     let status = fs::read_to_string(format!("/proc/{}/status", served.0.id()));

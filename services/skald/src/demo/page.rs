@@ -95,8 +95,9 @@ impl Page {
 
     pub(super) fn closing(self, folder: &Path) {
         let folder = folder.display();
+        let skald = std::env::args().next().unwrap_or_else(|| "skald".to_owned());
         anstream::println!("\n{HEADING}Look around{HEADING:#}");
-        anstream::println!("   skald serve --data-dir {folder}");
+        anstream::println!("   {skald} serve --data-dir {folder}");
         anstream::println!("   grpcurl -plaintext 127.0.0.1:50051 list");
         anstream::println!(
             "   grpcurl -plaintext 127.0.0.1:50051 skald.ledger.v1.SessionService/ListSessions"

@@ -182,7 +182,8 @@ impl Story {
         for block in blocks {
             let origins: Vec<String> = block.origins.iter().map(origin).collect();
             let text: String = block.text.chars().take(BLOCK_CHARS).collect();
-            let more = if text.len() < block.text.len() { " …" } else { "" };
+            let rest = block.text.len() - text.len();
+            let more = if rest > 0 { format!(" … and {rest} bytes more") } else { String::new() };
             let text = format!("{text}{more}");
             self.page.block(block.index, &block.role, &origins, &text);
         }

@@ -17,6 +17,9 @@ const FIRST: &str =
 const SECOND: &str = "Show me where it went down. The bell, I mean.";
 const THIRD: &str = "And in fog, what will they ring when there is a bell no more?";
 
+/// Characters of a reply that are shown while it comes.
+const TAIL_CHARS: usize = 60;
+
 /// How long a turn waits for its judgement: a small machine's own model takes minutes for it.
 const JUDGED_WITHIN_MS: u32 = 5 * 60 * 1_000;
 
@@ -26,6 +29,17 @@ pub(super) struct Story {
     model: ledger::Model,
     /// Names this run's attempts, so that a second run is a second conversation.
     run: String,
+}
+
+/// Why the story does not go on.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoryError {
+    #[error("{}", .0.message())]
+    Refused(Status),
+    #[error("the reply failed, {reason}: {message}")]
+    Failed { reason: String, message: String },
+    #[error("the sample user is not valid")]
+    Sample(#[from] toml::de::Error),
 }
 
 /// The resources of the conversation.
@@ -49,6 +63,14 @@ struct User {
     description: String,
 }
 
+// === impl StoryError ===
+
+impl From<Status> for StoryError {
+    fn from(status: Status) -> Self {
+        Self::Refused(status)
+    }
+}
+
 // === impl Story ===
 
 impl Story {
@@ -58,7 +80,7 @@ impl Story {
         Self { clients, page, model, run }
     }
 
-    pub(super) async fn tell(mut self) -> Result<(), Status> {
+    pub(super) async fn tell(mut self) -> Result<(), StoryError> {
         let cast = self.import().await?;
         let session = self.open(&cast).await?;
 
@@ -81,10 +103,10 @@ impl Story {
         }
 
         self.page.heading(6, "The first request again, as it was sent");
-        self.show_request(&session, first.request).await
+        Ok(self.show_request(&session, first.request).await?)
     }
 
-    async fn import(&mut self) -> Result<Cast, Status> {
+    async fn import(&mut self) -> Result<Cast, StoryError> {
         self.page.heading(1, "Import a card, a world and a preset; create a user");
         let preset = self.clients.import_preset("preset.json", samples::PRESET).await?;
         self.report("preset", preset.report.as_ref());
@@ -96,8 +118,7 @@ impl Story {
         let world = self.clients.import_world("world.json", samples::WORLD).await?;
         self.report("world", world.report.as_ref());
 
-        let User { name, description } = toml::from_str(samples::USER)
-            .map_err(|error| Status::internal(format!("the sample user: {error}")))?;
+        let User { name, description } = toml::from_str(samples::USER)?;
         let request_id = format!("{}-user", self.run);
         let user = loader::CreateUserRequest { request_id, name, description };
         let user = self.clients.users.create_user(user).await?.into_inner().user;
@@ -184,7 +205,7 @@ impl Story {
     }
 
     /// Submits a message and prints what comes.
-    async fn turn(&mut self, session: &str, name: &str, content: &str) -> Result<Told, Status> {
+    async fn turn(&mut self, session: &str, name: &str, content: &str) -> Result<Told, StoryError> {
         use ledger::turn_frame::Frame;
         self.page.said("You", content);
         let request = ledger::SubmitTurnRequest {
@@ -194,6 +215,7 @@ impl Story {
             ..Default::default()
         };
         let waiting = self.page.waiting("the model is answering");
+        let mut reply = String::new();
         let mut told = Told { request: 0, proposed: Vec::new(), reply_seq: 0 };
         let mut frames = self.clients.turns.submit_turn(request).await?.into_inner();
         while let Some(response) = frames.message().await? {
@@ -212,9 +234,14 @@ impl Story {
                 Some(Frame::WorldChangeProposed(change)) => told.proposed.push(change),
                 Some(Frame::Failed(failed) | Frame::Aborted(failed)) => {
                     waiting.finish_and_clear();
-                    return Err(Status::aborted(format!("{}: {}", failed.reason, failed.message)));
+                    let ledger::TurnFailed { reason, message, .. } = failed;
+                    return Err(StoryError::Failed { reason, message });
                 }
-                Some(Frame::Profile(_) | Frame::Delta(_) | Frame::Done(_)) | None => {}
+                Some(Frame::Delta(delta)) => {
+                    reply.push_str(&delta.text);
+                    waiting.set_message(format!("the model is answering: {}", tail(&reply)));
+                }
+                Some(Frame::Profile(_) | Frame::Done(_)) | None => {}
             }
         }
         waiting.finish_and_clear();
@@ -240,6 +267,13 @@ impl Story {
             self.page.fact("adapted", normalization);
         }
     }
+}
+
+/// The last words of what has come so far, on one line.
+fn tail(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let skipped = line.chars().count().saturating_sub(TAIL_CHARS);
+    line.chars().skip(skipped).collect()
 }
 
 fn field_mask(path: &str) -> prost_types::FieldMask {

@@ -19,17 +19,8 @@ pub struct HostArgs {
     #[arg(long, env = "SKALD_LISTEN", default_value = "127.0.0.1:50051")]
     pub listen: SocketAddr,
 
-    /// Folder that holds everything, where no PostgreSQL is named.
-    #[arg(long, env = "SKALD_DATA_DIR", default_value = "./data")]
-    pub data_dir: PathBuf,
-
-    /// PostgreSQL to use in place of the folder: postgres://user:password@host/database.
-    #[arg(long, env = "SKALD_DATABASE_URL", hide_env_values = true)]
-    pub database_url: Option<PostgresUrl>,
-
-    /// PostgreSQL connections of each service.
-    #[arg(long, env = "SKALD_DATABASE_CONNECTIONS", default_value_t = POSTGRES_CONNECTIONS_DEFAULT)]
-    pub database_connections: NonZeroU32,
+    #[command(flatten)]
+    pub place: PlaceArgs,
 
     /// File of hashed tokens and of the tenants' grants; without it everybody is the one local user.
     #[arg(long, env = "SKALD_TOKENS")]
@@ -39,8 +30,8 @@ pub struct HostArgs {
     #[arg(long, env = "SKALD_MESH_TOKEN", hide_env_values = true)]
     pub mesh_token: Option<MeshToken>,
 
-    /// Web origins whose pages may call, separated by commas.
-    #[arg(long, env = "SKALD_CORS_ORIGINS", value_delimiter = ',')]
+    /// Web origins whose pages may call, separated by commas: https://app.example
+    #[arg(long, env = "SKALD_CORS_ORIGINS", value_delimiter = ',', value_parser = origin)]
     pub cors_origins: Vec<HeaderValue>,
 
     /// Seconds that open calls may take to end when the process is asked to.
@@ -56,11 +47,39 @@ pub struct HostArgs {
     pub log: LogFilter,
 }
 
-// === impl HostArgs ===
+/// Where rows live.
+#[derive(Debug, Clone, clap::Args)]
+pub struct PlaceArgs {
+    /// Folder that holds everything, where no PostgreSQL is named.
+    #[arg(long, env = "SKALD_DATA_DIR", default_value = "./data")]
+    pub data_dir: PathBuf,
 
-impl HostArgs {
+    /// PostgreSQL to use in place of the folder: postgres://user:password@host/database.
+    #[arg(long, env = "SKALD_DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<PostgresUrl>,
+
+    /// PostgreSQL connections of each service.
+    #[arg(long, env = "SKALD_DATABASE_CONNECTIONS", default_value_t = POSTGRES_CONNECTIONS_DEFAULT)]
+    pub database_connections: NonZeroU32,
+}
+
+/// A browser's `Origin` header: scheme and authority, nothing behind them.
+fn origin(text: &str) -> Result<HeaderValue, String> {
+    let refuse = || format!("{text:?} is no web origin such as https://app.example");
+    let uri: http::Uri = text.parse().map_err(|_| refuse())?;
+    let bare = matches!(uri.scheme_str(), Some("http" | "https"))
+        && uri.authority().is_some()
+        && uri.path_and_query().is_none_or(|path| path == "/")
+        && !text.ends_with('/');
+    let value = HeaderValue::from_str(text).map_err(|_| refuse())?;
+    if bare { Ok(value) } else { Err(refuse()) }
+}
+
+// === impl PlaceArgs ===
+
+impl PlaceArgs {
     /// The data folder, locked, or PostgreSQL.
-    pub fn place(&self) -> Result<Place, DatabaseError> {
+    pub fn open(&self) -> Result<Place, DatabaseError> {
         match &self.database_url {
             Some(url) => Ok(Place::Postgres {
                 url: url.clone(),
@@ -69,7 +88,11 @@ impl HostArgs {
             None => DataFolder::open(&self.data_dir).map(Place::Folder),
         }
     }
+}
 
+// === impl HostArgs ===
+
+impl HostArgs {
     /// The token of this process: the configured one, or one that only it knows.
     pub fn mesh_token(&self) -> io::Result<MeshToken> {
         self.mesh_token.clone().map_or_else(MeshToken::random, Ok)
@@ -116,6 +139,17 @@ mod tests {
     }
 
     #[test]
+    fn a_web_origin_is_a_scheme_and_an_authority() {
+        for good in ["https://app.example", "http://localhost:5173"] {
+            assert_eq!(origin(good).expect("an origin"), good);
+        }
+        for bad in ["not an origin", "app.example", "https://a.example/", "https://a/x", "ftp://a"]
+        {
+            assert!(origin(bad).expect_err("no origin").contains(bad), "{bad}");
+        }
+    }
+
+    #[test]
     fn an_open_address_needs_tokens_before_anything_else_happens() {
         let host = host("--listen 0.0.0.0:50051");
         let refused = host.authenticator(&host.mesh_token().expect("random"));
@@ -124,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_database_address_takes_the_place_of_the_folder() {
-        let place = host("--database-url postgres://a@h/d --database-connections 3").place();
+        let place = host("--database-url postgres://a@h/d --database-connections 3").place.open();
         let place = place.expect("an address");
         assert!(matches!(place, Place::Postgres { connections: 3, .. }), "{place:?}");
     }

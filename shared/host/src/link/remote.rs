@@ -55,6 +55,8 @@ pub struct InvalidPeerUrl {
 }
 
 struct Replicas {
+    /// What it is called in refusals and in the log.
+    service: &'static str,
     channels: Vec<Channel>,
     next: AtomicUsize,
 }
@@ -62,9 +64,9 @@ struct Replicas {
 /// A service at one address, or at several, separated by commas: `http://a:1,http://b:1`.
 ///
 /// Nothing is connected yet; must be called within a runtime.
-pub fn remote(urls: &str) -> Result<Link, InvalidPeerUrl> {
+pub fn remote(service: &'static str, urls: &str) -> Result<Link, InvalidPeerUrl> {
     let channels = urls.split(',').map(|url| channel(url.trim())).collect::<Result<Vec<_>, _>>()?;
-    let replicas = Arc::new(Replicas { channels, next: AtomicUsize::new(0) });
+    let replicas = Arc::new(Replicas { service, channels, next: AtomicUsize::new(0) });
     Ok(Link::new(service_fn(move |request: Request<Body>| {
         let replicas = replicas.clone();
         async move {
@@ -105,7 +107,7 @@ impl Replicas {
     async fn call(&self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let repeat = METHODS.repeat(request.uri().path());
         if repeat == Repeat::Never {
-            return self.send(request).await.map_err(|error| refuse(&error));
+            return self.send(request).await.map_err(|error| self.refuse(&error));
         }
         let (head, body) = request.into_parts();
         let body = whole(body).await?;
@@ -113,11 +115,11 @@ impl Replicas {
         loop {
             let answer = self.send(again(&head, &body)).await;
             if !worth_repeating(&answer, repeat) {
-                return answer.map_err(|error| refuse(&error));
+                return answer.map_err(|error| self.refuse(&error));
             }
             match pauses.next() {
                 Some(pause) => tokio::time::sleep(pause).await,
-                None => return answer.map_err(|error| refuse(&error)),
+                None => return answer.map_err(|error| self.refuse(&error)),
             }
         }
     }
@@ -129,6 +131,15 @@ impl Replicas {
     ) -> Result<Response<Body>, tonic::transport::Error> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         self.channels[turn % self.channels.len()].clone().oneshot(request).await
+    }
+
+    fn refuse(&self, error: &tonic::transport::Error) -> Status {
+        if caused_by::<TimeoutExpired>(error) {
+            return status::deadline_exceeded();
+        }
+        let service = self.service;
+        tracing::warn!(peer = service, error = status::chain(error), "a peer is unavailable");
+        status::peer_unavailable(format!("the {service}, which this service needs, is unavailable"))
     }
 }
 
@@ -159,14 +170,6 @@ fn worth_repeating(
         }
         Err(error) => repeat == Repeat::Freely || caused_by::<ConnectError>(error),
     }
-}
-
-fn refuse(error: &tonic::transport::Error) -> Status {
-    if caused_by::<TimeoutExpired>(error) {
-        return status::deadline_exceeded();
-    }
-    tracing::warn!(error = status::chain(error), "a peer is unavailable");
-    status::peer_unavailable("a service that this one needs is unavailable")
 }
 
 fn caused_by<E: Error + 'static>(error: &(dyn Error + 'static)) -> bool {

@@ -29,7 +29,7 @@ use crate::world::{ADA, MESH, Stub, World, start, with_token};
 
 /// The same process, next door and over the network.
 async fn both(world: &World) -> [Link; 2] {
-    let far = link::remote(&format!("http://{}", world.address)).expect("a url");
+    let far = link::remote("peer", &format!("http://{}", world.address)).expect("a url");
     [link::local(world.door.clone()), far]
 }
 
@@ -121,7 +121,7 @@ async fn a_handler_that_panics_is_an_internal_error_and_nothing_else_breaks() {
 
 #[tokio::test]
 async fn an_absent_peer_is_unavailable_with_a_reason() {
-    let far = link::remote("http://127.0.0.1:1").expect("a url");
+    let far = link::remote("peer", "http://127.0.0.1:1").expect("a url");
     let status = describe(far).await.expect_err("nobody there");
     assert_eq!(status.code(), Code::Unavailable);
     let reason = host::status::reason(&status).expect("ours");
@@ -132,7 +132,7 @@ async fn an_absent_peer_is_unavailable_with_a_reason() {
 async fn a_dead_replica_costs_no_call_neither_reads_nor_writes() {
     let world = start(Stub::default(), Default::default()).await;
     let urls = format!("http://127.0.0.1:1, http://{}", world.address);
-    let far = link::remote(&urls).expect("urls");
+    let far = link::remote("peer", &urls).expect("urls");
     for _ in 0..10 {
         let mut client = CapabilityServiceClient::new(far.clone());
         let request = with_token(ADA, GetCapabilitiesRequest::default());
@@ -149,7 +149,7 @@ async fn a_read_is_sent_again_while_the_peer_is_away_and_a_write_is_not() {
     let stub = Stub { away: Arc::new(AtomicUsize::new(3)), ..Default::default() };
     let arrived = stub.arrived.clone();
     let world = start(stub.clone(), Default::default()).await;
-    let far = link::remote(&format!("http://{}", world.address)).expect("a url");
+    let far = link::remote("peer", &format!("http://{}", world.address)).expect("a url");
     let mut client = CapabilityServiceClient::new(far.clone());
     let read = || with_token(ADA, GetCapabilitiesRequest::default());
     client.get_capabilities(read()).await.expect("the fourth attempt");
@@ -169,7 +169,7 @@ async fn a_read_is_sent_again_while_the_peer_is_away_and_a_write_is_not() {
 #[tokio::test]
 async fn addresses_that_are_none_are_refused() {
     for url in ["", "ledger:50051", "https://ledger:1", "http://ok:1,,", "/tmp/socket"] {
-        assert!(link::remote(url).is_err(), "{url:?}");
+        assert!(link::remote("peer", url).is_err(), "{url:?}");
     }
 }
 
