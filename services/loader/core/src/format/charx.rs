@@ -12,12 +12,14 @@ use super::{
 
 const CARD: &str = "card.json";
 
-/// Whether a zip's end record stands somewhere near the end; what is before the zip does not matter.
+/// Whether a zip begins here, be it cut off, or its end record stands somewhere near the end: what is
+/// before the zip does not matter.
 pub fn is_archive(bytes: &[u8]) -> bool {
+    const MEMBER: &[u8] = b"PK\x03\x04";
     const END_RECORD: &[u8] = b"PK\x05\x06";
     const END_RECORD_BYTES_MAX: usize = 22 + u16::MAX as usize;
     let tail = &bytes[bytes.len().saturating_sub(END_RECORD_BYTES_MAX)..];
-    tail.windows(END_RECORD.len()).any(|window| window == END_RECORD)
+    bytes.starts_with(MEMBER) || tail.windows(END_RECORD.len()).any(|window| window == END_RECORD)
 }
 
 /// The bytes of `card.json`.
@@ -32,7 +34,7 @@ pub fn document(archive: &[u8], report: &mut Report) -> Result<Vec<u8>, FormatEr
     let mut document = Vec::new();
     let result = member.take(DOCUMENT_BYTES_MAX as u64 + 1).read_to_end(&mut document);
     if document.len() > DOCUMENT_BYTES_MAX {
-        let what = format!("more than {DOCUMENT_BYTES_MAX} bytes");
+        let what = "a document that unpacks to more".to_owned();
         return Err(FormatError::limit(CARD, what, DOCUMENT_BYTES_MAX));
     }
     match result {
@@ -72,7 +74,14 @@ fn open(archive: &[u8]) -> Result<ZipArchive<Cursor<&[u8]>>, FormatError> {
 }
 
 fn damaged(error: &ZipError) -> FormatError {
-    FormatError::unusable("archive", format!("cannot be read: {error}"))
+    let reason = match error {
+        ZipError::UnsupportedArchive(feature) => format!("cannot be read: {feature}"),
+        ZipError::CompressionMethodNotSupported(method) => {
+            format!("is packed with method {method}, which is not read")
+        }
+        _ => "is damaged or cut off".to_owned(),
+    };
+    FormatError::unusable("archive", reason)
 }
 
 /// A card one folder down is the common mistake, and worth its own words.

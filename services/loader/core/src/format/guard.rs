@@ -22,6 +22,9 @@ pub fn read_json(bytes: &[u8], report: &mut Report) -> Result<Value, FormatError
         let what = format!("a document of {} bytes", bytes.len());
         return Err(FormatError::limit("file", what, DOCUMENT_BYTES_MAX));
     }
+    if let Some(what) = other_format(bytes) {
+        return Err(FormatError::unusable("file", format!("is {what}, not JSON")));
+    }
     let text = repair_encoding(bytes, report);
     let Scan { values, lone_surrogates, .. } = Scan::of(text.as_bytes())?;
     let text = replace_lone_surrogates(text, &lone_surrogates, report);
@@ -33,6 +36,23 @@ pub fn read_json(bytes: &[u8], report: &mut Report) -> Result<Value, FormatError
         report.add(Code::RepeatedKey, "", message);
     }
     Ok(value)
+}
+
+/// What a file is that cannot be JSON, by how it begins: its bytes would be counted as keys and strings.
+fn other_format(bytes: &[u8]) -> Option<&'static str> {
+    const SIGNATURES: &[(&[u8], &str)] = &[
+        (b"\x89PNG", "a PNG picture"),
+        (b"\xFF\xD8\xFF", "a JPEG picture"),
+        (b"RIFF", "a WebP picture"),
+        (b"GIF8", "a GIF picture"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\x1F\x8B", "compressed with gzip"),
+        (b"%PDF", "a PDF document"),
+        (b"\xFF\xFE", "UTF-16 text"),
+        (b"\xFE\xFF", "UTF-16 text"),
+    ];
+    let found = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature));
+    found.map(|(_, what)| *what)
 }
 
 /// Where the scanner is inside the document.
@@ -193,7 +213,7 @@ impl<'a> Scan<'a> {
         Err(FormatError::limit(self.path(), what, DOCUMENT_STRING_BYTES_MAX))
     }
 
-    /// The place as `data.entries[3].content`; long keys are cut.
+    /// The place as `data.entries[3].content`; long keys are cut, control characters not shown.
     fn path(&self) -> String {
         let mut path = String::new();
         for frame in &self.frames {
@@ -203,7 +223,9 @@ impl<'a> Scan<'a> {
                     let key = String::from_utf8_lossy(&self.text[key.clone()]);
                     let separator = if path.is_empty() || key.is_empty() { "" } else { "." };
                     path.push_str(separator);
-                    path.extend(key.chars().take(64));
+                    let shown =
+                        |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+                    path.extend(key.chars().take(64).map(shown));
                 }
             }
         }

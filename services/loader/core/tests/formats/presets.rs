@@ -197,6 +197,23 @@ fn other_files_are_refused_by_name() {
 }
 
 #[test]
+fn a_file_of_another_kind_is_named_before_anything_is_counted() {
+    let picture = crate::fixture("card_png_ccv3_over_chara_min.png");
+    let refusal = |bytes: &[u8]| preset::read(bytes).expect_err("is no preset").to_string();
+    assert_eq!(refusal(&picture), "file: is a PNG picture, not JSON");
+    assert_eq!(refusal(b"PK\x03\x04rest"), "file: is a zip archive, not JSON");
+    assert_eq!(refusal(b"\x1F\x8B\x08"), "file: is compressed with gzip, not JSON");
+}
+
+#[test]
+fn no_control_character_of_a_key_reaches_a_refusal() {
+    let deep = format!("{{\"a\u{1b}[31m\u{0}\":{}", "[".repeat(40));
+    let refusal = preset::read(deep.as_bytes()).expect_err("is too deep").to_string();
+    assert!(refusal.starts_with("a\u{fffd}[31m\u{fffd}"), "{refusal}");
+    assert!(!refusal.contains(char::is_control), "{refusal:?}");
+}
+
+#[test]
 fn two_mebibytes_are_the_most() {
     refused(
         &" ".repeat((2 << 20) + 1),
