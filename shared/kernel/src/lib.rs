@@ -4,6 +4,7 @@ pub mod clock;
 pub mod hash;
 pub mod id;
 pub mod limits;
+pub mod name;
 pub mod principal;
 pub mod time;
 

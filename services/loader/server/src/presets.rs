@@ -65,7 +65,7 @@ impl<T> Imported<T> {
     }
 }
 
-/// A name as lists show it; PostgreSQL's text holds no U+0000.
+/// A name as lists show it.
 pub fn shown(name: &str) -> String {
-    name.trim().replace('\0', "\u{FFFD}").chars().take(RESOURCE_NAME_CHARS_MAX).collect()
+    kernel::name::shown(name, RESOURCE_NAME_CHARS_MAX)
 }

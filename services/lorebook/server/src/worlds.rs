@@ -102,16 +102,15 @@ pub async fn read(bytes: Held) -> Result<Imported, Error> {
 
 /// The name as it is stored and shown: one line, bounded, never empty.
 pub fn world_name(name: &str) -> Option<String> {
-    let plain = name.trim().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    let name: String = plain.take(limits::WORLD_NAME_CHARS_MAX).collect();
+    let name = kernel::name::shown(name, limits::WORLD_NAME_CHARS_MAX);
     (!name.is_empty()).then_some(name)
 }
 
 fn new_book(imported: &Imported, id: WorldId, file_name: &str) -> Result<NewBook, Error> {
     let entries = imported.entries(&id);
     check_sizes(&entries)?;
-    let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| stem);
-    let name = imported.name.as_deref().and_then(world_name).or_else(|| world_name(stem));
+    let of_file = || kernel::name::stem(file_name).and_then(world_name);
+    let name = imported.name.as_deref().and_then(world_name).or_else(of_file);
     let stamp = imported.stamp.as_ref();
     let world = World {
         name: name.unwrap_or_else(|| UNNAMED.to_owned()),

@@ -263,6 +263,9 @@ codes! {
     NameFromFile "NAME_FROM_FILE" Info Repaired
         "the card has no name; it is called after its file"
         "give it a name";
+    NameCleaned "NAME_CLEANED" Info Repaired
+        "the name has control characters, which are shown as U+FFFD"
+        "take them out";
     SpecUnknown "SPEC_UNKNOWN" Info Repaired
         "the card does not say which specification it follows, or one that is not known"
         "set `spec`";

@@ -49,6 +49,9 @@ pub fn read_document(
     migrate(&mut root, report);
     let mut named = |key| root.text(key, report).filter(|name| !name.trim().is_empty());
     let name = ["name", "presetName", "preset_name"].into_iter().find_map(&mut named);
+    if name.as_deref().and_then(kernel::name::cleaned).is_some() {
+        report.add(Code::NameCleaned, "", "the name has control characters, shown as U+FFFD");
+    }
     let prompts = prompts::read(&mut root, report);
     let preset = Preset {
         prompts: prompts.prompts,

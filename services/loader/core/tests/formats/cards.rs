@@ -102,6 +102,9 @@ fn a_missing_name_comes_from_the_file() {
     check_data(r#""description":"d""#, &[("NAME_FROM_FILE", "data.name")], |c| {
         c.name == "from file"
     });
+    check_data(r#""name":"A\u0000\u001b[31m""#, &[("NAME_CLEANED", "data.name")], |c| {
+        c.name == "A\u{fffd}\u{fffd}[31m"
+    });
     check_data(r#""name":"  ""#, &[("NAME_FROM_FILE", "data.name")], |c| c.name == "from file");
 }
 

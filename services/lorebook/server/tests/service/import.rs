@@ -98,6 +98,14 @@ async fn a_chunk_is_at_most_one_mebibyte() {
 }
 
 #[tokio::test]
+async fn a_world_is_named_after_the_last_segment_of_its_files_name() {
+    let skald = start().await;
+    let header = UploadHeader { file_name: "../../etc/passwd".into(), ..named("r1") };
+    let answer = skald.upload("ada", header, br#"{"entries":{}}"#).await.expect("imported");
+    assert_eq!(answer.into_inner().world.expect("a world").name, "passwd");
+}
+
+#[tokio::test]
 async fn the_header_comes_first() {
     let skald = start().await;
     let request = by("ada", futures::stream::iter(Vec::new()));

@@ -74,6 +74,7 @@ pub fn read_document(
         Shape::Pygmalion => read_pygmalion(&mut root, report),
     };
     name_from_file(&mut character, file_name, report)?;
+    clean_name(&mut character, report);
     if report.format.is_empty() {
         report.format = format!("chara_card_{}", character.spec.name());
     }
@@ -331,6 +332,19 @@ fn says_something(value: &Value) -> bool {
     }
 }
 
+/// A name goes into prompts, lists and logs; the document keeps the one that it has.
+fn clean_name(character: &mut Character, report: &mut Report) {
+    if let Some(cleaned) = kernel::name::cleaned(&character.name) {
+        let place = name_place(character);
+        report.add(Code::NameCleaned, place, "has control characters, which are shown as U+FFFD");
+        character.name = cleaned;
+    }
+}
+
+fn name_place(character: &Character) -> &'static str {
+    if character.spec == CardSpec::V1 { "name" } else { "data.name" }
+}
+
 fn name_from_file(
     character: &mut Character,
     file_name: Option<&str>,
@@ -339,7 +353,7 @@ fn name_from_file(
     if !character.name.trim().is_empty() {
         return Ok(());
     }
-    let place = if character.spec == CardSpec::V1 { "name" } else { "data.name" };
+    let place = name_place(character);
     let Some(name) = file_name.and_then(stem) else {
         return Err(FormatError::unusable(place, "is missing, and there is no file name to take"));
     };
