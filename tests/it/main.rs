@@ -15,3 +15,4 @@ mod promise_7_hidden;
 mod promise_8_breakout;
 mod scenario;
 mod tidy;
+mod unknown_values;

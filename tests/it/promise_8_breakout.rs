@@ -152,16 +152,20 @@ async fn a_key_of_a_section_cannot_close_its_attribute() {
     let world = World::near().await;
     let clients = world.clients();
     let session = clients.create("create", None).await.expect("a session");
-    for key in ["a\"b", "a<b", "a>b", "a\nb", "", &"k".repeat(201)] {
+    let keys = ["a\"b", "a<b", "a>b", "a\nb", "", &"k".repeat(201)];
+    for (at, key) in keys.into_iter().enumerate() {
         let request = ledger::AddContextRequest {
             session_id: session.clone(),
-            request_id: format!("key {key:.9}"),
+            request_id: format!("key-{at}"),
             key: Some(key.to_owned()),
             content: "x".to_owned(),
             expected_head: 0,
         };
         let refused = clients.contexts.clone().add_context(request).await.refused();
-        assert_eq!(reason(&refused).0, Code::InvalidArgument, "{key:?}: {}", refused.message());
+        let is_long = key.len() > kernel::limits::KEY_CHARS_MAX;
+        let code = if is_long { Code::ResourceExhausted } else { Code::InvalidArgument };
+        assert_eq!(reason(&refused).0, code, "{key:?}: {}", refused.message());
+        assert!(refused.message().starts_with("key "), "{}", refused.message());
     }
 }
 

@@ -43,8 +43,8 @@ fn with_reason(response: Response<Body>) -> Response<Body> {
         // A message beyond the limit; its size is the first number that is told.
         Code::OutOfRange => {
             let size = told.split(' ').find_map(|word| word.parse().ok());
-            let limit = MESSAGE_BYTES_MAX as u64;
-            status::limit_exceeded("request", size.unwrap_or(limit + 1), limit).into_http()
+            let bytes = size.unwrap_or(MESSAGE_BYTES_MAX + 1);
+            status::over("request", bytes, "bytes", MESSAGE_BYTES_MAX).into_http()
         }
         _ => response,
     }

@@ -16,6 +16,7 @@ pub mod database;
 pub mod deadline;
 pub mod door;
 pub mod etag;
+pub mod field;
 pub mod gate;
 pub mod idempotency;
 pub mod link;

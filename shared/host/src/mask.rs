@@ -5,10 +5,16 @@ use tonic::Status;
 
 use crate::status;
 
-/// The paths of `update_mask`, each one of `known`; without a mask, or with `*`, all of them.
+/// The paths of `update_mask`, each one of `known`; with `*`, all of them.
+///
+/// An empty mask is refused: read as "all", it would clear whatever the caller did not think of.
 pub fn paths<'k>(mask: Option<&FieldMask>, known: &'k [&'k str]) -> Result<Vec<&'k str>, Status> {
     let asked = mask.map(|mask| &mask.paths[..]).unwrap_or_default();
-    if asked.is_empty() || asked == ["*"] {
+    if asked.is_empty() {
+        let why = format!("is empty: name the fields ({}), or * for all", known.join(", "));
+        return Err(status::invalid("update_mask", why));
+    }
+    if asked == ["*"] {
         return Ok(known.to_vec());
     }
     let find = |path: &String| {
@@ -30,10 +36,13 @@ mod tests {
     }
 
     #[test]
-    fn no_mask_is_every_field() {
-        assert_eq!(paths(None, &KNOWN).expect("all"), KNOWN);
-        assert_eq!(paths(Some(&mask(&[])), &KNOWN).expect("all"), KNOWN);
+    fn every_field_is_asked_for_by_name() {
         assert_eq!(paths(Some(&mask(&["*"])), &KNOWN).expect("all"), KNOWN);
+        for empty in [None, Some(mask(&[]))] {
+            let status = paths(empty.as_ref(), &KNOWN).expect_err("empty");
+            let why = "update_mask is empty: name the fields (name, entries), or * for all";
+            assert_eq!(status.message(), why);
+        }
     }
 
     #[test]

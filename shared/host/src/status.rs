@@ -56,7 +56,20 @@ pub fn already_exists(reason: Reason, kind: &str, id: &str, why: impl Into<Strin
 /// RESOURCE_EXHAUSTED: `field` holds `value` where the limit is `limit`.
 pub fn limit_exceeded(field: &str, value: u64, limit: u64) -> Status {
     let why = format!("{field} holds {value}, at most {limit} are allowed");
-    Refusal::new(Reason::LimitExceeded, why.clone()).quota(field, why).into()
+    limit_told(field, why, limit).fact("value", value.to_string()).into()
+}
+
+/// RESOURCE_EXHAUSTED: `field` has `value` characters, bytes or whatever `unit` names, where the limit is `limit`.
+pub fn over(field: &str, value: usize, unit: &str, limit: usize) -> Status {
+    let why = format!("{field} has {value} {unit}, at most {limit} are allowed");
+    limit_told(field, why, limit as u64).fact("value", value.to_string()).into()
+}
+
+/// RESOURCE_EXHAUSTED in words of its own, which name the place, what was found there, and the limit.
+pub fn limit_told(field: &str, why: impl Into<String>, limit: u64) -> Refusal {
+    let why = why.into();
+    let refusal = Refusal::new(Reason::LimitExceeded, why.clone()).quota(field, why);
+    refusal.fact("limit", limit.to_string())
 }
 
 /// RESOURCE_EXHAUSTED: too much is waiting; nothing happened.
@@ -126,6 +139,15 @@ pub fn reason(status: &Status) -> Option<Reason> {
 /// What a client waits before it asks again, where nothing better is known.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// A message as terminals and logs can show it: control characters are escaped.
+fn plain(message: &str) -> String {
+    let escaped = message.chars().map(|c| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    escaped.collect()
+}
+
 /// An error and its sources in one line, for the log.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -172,7 +194,7 @@ impl Refusal {
 
     /// A field and what is wrong with it; once for each.
     pub fn field(mut self, field: impl Into<String>, why: impl Into<String>) -> Self {
-        self.details.add_bad_request_violation(field, why);
+        self.details.add_bad_request_violation(plain(&field.into()), plain(&why.into()));
         self
     }
 
@@ -180,17 +202,17 @@ impl Refusal {
     pub fn precondition(mut self, rule: Reason, subject: &str, why: impl Into<String>) -> Self {
         let name = rule.as_str_name();
         let name = name.strip_prefix("REASON_").unwrap_or(name);
-        self.details.add_precondition_failure_violation(name, subject, why);
+        self.details.add_precondition_failure_violation(name, plain(subject), plain(&why.into()));
         self
     }
 
     pub fn resource(mut self, kind: &str, id: &str, why: impl Into<String>) -> Self {
-        self.details.set_resource_info(kind, id, "", why);
+        self.details.set_resource_info(kind, plain(id), "", plain(&why.into()));
         self
     }
 
     pub fn quota(mut self, subject: &str, why: impl Into<String>) -> Self {
-        self.details.add_quota_failure_violation(subject, why);
+        self.details.add_quota_failure_violation(plain(subject), plain(&why.into()));
         self
     }
 
@@ -212,7 +234,7 @@ impl Refusal {
 
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Status {
-        Status::with_error_details(refusal.code, refusal.message, refusal.details)
+        Status::with_error_details(refusal.code, plain(&refusal.message), refusal.details)
     }
 }
 
@@ -275,6 +297,16 @@ mod tests {
             ("page_size", "is negative")
         );
         assert_eq!(reason(&status), Some(Reason::FieldInvalid));
+    }
+
+    #[test]
+    fn no_message_carries_a_control_character() {
+        let status = invalid("name\u{1b}[31m", "is\nforged");
+        assert_eq!(status.message(), "name\\u{1b}[31m is\\nforged");
+        let details = status.get_error_details();
+        let violation = &details.bad_request().expect("a bad request").field_violations[0];
+        let told = (violation.field.as_str(), violation.description.as_str());
+        assert_eq!(told, ("name\\u{1b}[31m", "is\\nforged"));
     }
 
     #[test]

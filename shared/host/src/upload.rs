@@ -22,7 +22,10 @@ use tokio::{
 use tonic::Status;
 use wire::common::v1::{Reason, UploadHeader};
 
-use crate::status::{self, Refusal, invalid, limit_exceeded};
+use crate::{
+    field,
+    status::{self, Refusal, invalid},
+};
 
 /// One message of an upload.
 #[derive(Debug)]
@@ -102,28 +105,17 @@ async fn receive_within<T, H, R>(
         let Some(Part::Chunk(chunk)) = part(message) else {
             return Err(invalid("chunk", "is missing"));
         };
-        if chunk.len() > UPLOAD_CHUNK_BYTES_MAX {
-            let (bytes, most) = (chunk.len() as u64, UPLOAD_CHUNK_BYTES_MAX as u64);
-            return Err(limit_exceeded("chunk", bytes, most));
-        }
-        let bytes = held.bytes.len() + chunk.len();
-        if bytes > bytes_max {
-            return Err(limit_exceeded("file", bytes as u64, bytes_max as u64));
-        }
+        field::at_most("chunk", chunk.len(), "bytes", UPLOAD_CHUNK_BYTES_MAX)?;
+        field::at_most("file", held.bytes.len() + chunk.len(), "bytes", bytes_max)?;
         held.grow(bounds, &chunk)?;
     }
     Ok((header, held))
 }
 
 fn named(header: UploadHeader) -> Result<(Option<RequestId>, UploadHeader), Status> {
-    let chars = header.file_name.chars().count();
-    if chars > FILE_NAME_CHARS_MAX {
-        let most = FILE_NAME_CHARS_MAX as u64;
-        return Err(limit_exceeded("header.file_name", chars as u64, most));
-    }
+    field::chars("header.file_name", &header.file_name, FILE_NAME_CHARS_MAX)?;
     let id = Some(header.request_id.as_str()).filter(|id| !id.is_empty());
-    let id = id.map(RequestId::new).transpose();
-    let id = id.map_err(|why| invalid("header.request_id", why.to_string()))?;
+    let id = id.map(|id| field::id("header.request_id", RequestId::new(id))).transpose()?;
     Ok((id, header))
 }
 

@@ -8,10 +8,7 @@ use std::{fmt, sync::Arc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::hash;
-
-/// Longest identifier of any kind, in characters.
-pub const ID_CHARS_MAX: usize = 200;
+use crate::{hash, limits::ID_CHARS_MAX};
 
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

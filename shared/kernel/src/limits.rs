@@ -1,4 +1,5 @@
-//! Every limit of the system, with its reason. A limit that is not here does not exist.
+//! Every limit that a caller can meet or an operator can feel, with its reason. What only steers an algorithm — a
+//! table's size, a batch, how many names a message shows — stands beside it.
 
 use std::num::NonZeroU32;
 
@@ -12,7 +13,7 @@ pub const MESSAGE_BYTES_MAX: usize = 4 * MIB;
 /// One unary answer: a message with room for what surrounds it; what does not fit is left out and named.
 pub const ANSWER_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 64 * KIB;
 /// A diagnostic's message, and its place, in characters; of longer ones the beginning.
-pub const DIAGNOSTIC_CHARS_MAX: usize = 1_000;
+pub const DIAGNOSTIC_CHARS_MAX: usize = 500;
 /// One chunk of a streamed document, well below the message limit.
 pub const CHUNK_BYTES: usize = 256 * KIB;
 /// A page of a list ends here even when fewer items than asked for fit.
@@ -21,6 +22,13 @@ pub const PAGE_BYTES_MAX: usize = MIB;
 pub const PAGE_SIZE_DEFAULT: usize = 50;
 /// Items of a page at the most.
 pub const PAGE_SIZE_MAX: usize = 500;
+
+// --- names of things ---
+
+/// An identifier of any kind, in characters.
+pub const ID_CHARS_MAX: usize = 200;
+/// A caller's key of a section, in characters.
+pub const KEY_CHARS_MAX: usize = 200;
 
 // --- imports (30-loader, section 1) ---
 
@@ -56,11 +64,13 @@ pub const DOCUMENT_KEY_CHARS_MAX: usize = 1_024;
 pub const IMPORT_INFLATED_BYTES_MAX: usize = DOCUMENT_BYTES_MAX / 3 * 4 + KIB;
 /// Members of one card archive.
 pub const ARCHIVE_MEMBERS_MAX: usize = 10_000;
-/// Findings of one import report; what goes beyond is counted.
+/// Findings of one report on a card, a preset or a persona; what goes beyond is counted.
 pub const REPORT_FINDINGS_MAX: usize = 200;
 
 // --- lore (40-lorebook, section 2) ---
 
+/// Findings of one report on a book; what goes beyond is counted.
+pub const BOOK_FINDINGS_MAX: usize = 1_000;
 /// Entries of one book.
 pub const BOOK_ENTRIES_MAX: usize = 10_000;
 /// Entries of all books of one request; whole books are reserved in order.
@@ -85,6 +95,8 @@ pub const CHANGE_LABEL_CHARS_MAX: usize = 200;
 pub const WORLD_KEY_BYTES_MAX: usize = 2 * MIB;
 /// Bytes of all keys of one world whose macros one request expands.
 pub const EXPANDED_KEY_BYTES_MAX: usize = 256 * KIB;
+/// An entry's or a selection's scan depth: the widest that SillyTavern knows.
+pub const SCAN_DEPTH_MAX: u32 = 1_000;
 /// Messages scanned for keys when the request names no number.
 pub const SCAN_MESSAGES_DEFAULT: usize = 128;
 /// Messages scanned for keys at the most.
@@ -93,6 +105,8 @@ pub const SCAN_MESSAGES_MAX: usize = 1_024;
 pub const SCAN_CHARS_DEFAULT: usize = 65_536;
 /// Characters scanned for keys at the most.
 pub const SCAN_CHARS_MAX: usize = 1_048_576;
+/// Nesting of groups in one pattern.
+pub const REGEX_DEPTH_MAX: usize = 64;
 /// Steps that all backtracking patterns of one request share.
 pub const REGEX_STEPS_MAX: usize = 1_000_000;
 /// Lore candidates considered by rank.
@@ -135,6 +149,8 @@ pub const MACRO_VARIABLE_BYTES_MAX: usize = MIB;
 
 /// One message or authored turn.
 pub const TURN_BYTES_MAX: usize = MIB;
+/// How often a write that lost a race is decided again before its caller is told to retry.
+pub const APPEND_RACES_MAX: u32 = 16;
 /// Events of one append.
 pub const APPEND_EVENTS_MAX: usize = 20_000;
 /// A generation ends here whatever its provider does; the loader's lease too.
@@ -198,6 +214,10 @@ pub const MODEL_IDLE_MS: u64 = 60_000;
 
 /// How long a leased job is held without completion.
 pub const JOB_LEASE_MS: i64 = 120 * 1_000;
+/// Jobs of one lease call.
+pub const JOBS_LEASED_MAX: u32 = 32;
+/// How long one lease call may wait for work.
+pub const JOBS_WAIT_MS_MAX: u32 = 30_000;
 /// Attempts before a job is parked.
 pub const JOB_ATTEMPTS_MAX: u32 = 8;
 

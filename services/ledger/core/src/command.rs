@@ -2,10 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use kernel::limits;
-
-/// Characters of a caller's key at the most.
-pub const KEY_CHARS_MAX: usize = 200;
+use kernel::limits::{self, KEY_CHARS_MAX};
 
 /// A text of at most 1 MiB.
 #[derive(Debug, Clone, PartialEq, Eq)]

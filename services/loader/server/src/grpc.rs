@@ -257,7 +257,7 @@ impl selections::SelectionService for Grpc {
         request: Request<pb::GetBindingsRequest>,
     ) -> Result<Response<pb::GetBindingsResponse>, Status> {
         let asked = request.get_ref();
-        let holder = from_proto::holder(asked.owner(), &asked.owner_id)?;
+        let holder = from_proto::holder(asked.owner, &asked.owner_id)?;
         let worlds = self.0.bindings(caller(&request)?, &holder).await.map_err(status)?;
         let (world_ids, etag) = (to_proto::world_ids(&worlds), bindings_etag(&worlds));
         Ok(Response::new(pb::GetBindingsResponse { world_ids, etag }))
@@ -269,7 +269,7 @@ impl selections::SelectionService for Grpc {
     ) -> Result<Response<pb::SetBindingsResponse>, Status> {
         const METHOD: &str = "skald.loader.v1.SelectionService/SetBindings";
         let (caller, asked) = (caller(&request)?, request.get_ref());
-        let holder = from_proto::holder(asked.owner(), &asked.owner_id)?;
+        let holder = from_proto::holder(asked.owner, &asked.owner_id)?;
         let worlds = from_proto::worlds("world_ids", &asked.world_ids)?;
         let expected = Some(asked.etag.as_str()).filter(|etag| !etag.is_empty());
         let attempt =

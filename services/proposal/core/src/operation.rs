@@ -37,7 +37,7 @@ pub enum Kind {
 /// A cap that an operation exceeds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OverCap {
-    #[error("{count} operations, at most {} are allowed", limits::CHANGE_OPERATIONS_MAX)]
+    #[error("there are {count} operations, at most {} are allowed", limits::CHANGE_OPERATIONS_MAX)]
     Operations { count: usize },
     #[error(
         "the name has {chars} characters, at most {} are allowed",
@@ -49,13 +49,14 @@ pub enum OverCap {
         limits::CHANGE_CONTENT_BYTES_MAX
     )]
     Content { bytes: usize },
-    #[error("{count} keywords, at most {} are allowed", limits::CHANGE_KEYWORDS_MAX)]
+    #[error("there are {count} keywords, at most {} are allowed", limits::CHANGE_KEYWORDS_MAX)]
     Keywords { count: usize },
     #[error(
-        "a keyword has {chars} characters, at most {} are allowed",
+        "keyword {} has {chars} characters, at most {} are allowed",
+        at + 1,
         limits::CHANGE_KEYWORD_CHARS_MAX
     )]
-    Keyword { chars: usize },
+    Keyword { at: usize, chars: usize },
     #[error(
         "the rationale has {chars} characters, at most {} are allowed",
         limits::CHANGE_NOTE_CHARS_MAX
@@ -100,8 +101,10 @@ impl Operation {
             at_most(keywords.len(), limits::CHANGE_KEYWORDS_MAX, |count| OverCap::Keywords {
                 count,
             })?;
-            let longest = keywords.iter().map(|keyword| chars(keyword)).max().unwrap_or(0);
-            at_most(longest, limits::CHANGE_KEYWORD_CHARS_MAX, |chars| OverCap::Keyword { chars })?;
+            for (at, keyword) in keywords.iter().enumerate() {
+                let over = |chars| OverCap::Keyword { at, chars };
+                at_most(chars(keyword), limits::CHANGE_KEYWORD_CHARS_MAX, over)?;
+            }
         }
         at_most(chars(&self.rationale), limits::CHANGE_NOTE_CHARS_MAX, |chars| OverCap::Rationale {
             chars,

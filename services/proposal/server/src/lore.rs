@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use host::{caller::Caller, link::Peer, status};
-use kernel::{ChangeId, WorldId};
+use kernel::{ChangeId, WorldId, limits::WORLDS_PER_REQUEST_MAX};
 use proposal_core::{Changeset, Operation, World};
 use tonic::{Code, Status};
 use wire::{
@@ -20,9 +20,6 @@ use wire::{
 };
 
 use crate::grpc::{from_proto, to_proto};
-
-/// Ids of one batch read.
-const BATCH_MAX: usize = 500;
 
 /// The link to lorebook. Every call acts for its caller.
 #[derive(Clone)]
@@ -74,7 +71,7 @@ impl Lore {
         ids: &[&WorldId],
     ) -> Result<HashMap<WorldId, u64>, Status> {
         let mut revisions = HashMap::new();
-        for ids in ids.chunks(BATCH_MAX) {
+        for ids in ids.chunks(WORLDS_PER_REQUEST_MAX) {
             let world_ids = ids.iter().map(ToString::to_string).collect();
             let mut client = LoreServiceClient::new(self.0.acting_for(caller));
             let answer = client.batch_get_worlds(BatchGetWorldsRequest { world_ids }).await?;

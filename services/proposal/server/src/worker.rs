@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use host::{caller::Caller, link::Peer, shutdown::Shutdown, status};
-use kernel::SessionId;
+use kernel::{SessionId, limits::JOBS_LEASED_MAX};
 use proposal_core::{Changeset, Evaluation, Outcome};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
@@ -19,8 +19,6 @@ use crate::{error::Error, grpc::from_proto, judge::Judge};
 
 /// How long one lease call waits for work.
 const WAIT_MS: u32 = 20_000;
-/// Jobs of one lease call.
-const JOBS_MAX: usize = 32;
 /// Pause after a ledger that could not be asked; doubles up to the longest.
 const PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
@@ -81,7 +79,8 @@ impl Worker {
     ) -> Result<Vec<(Job, OwnedSemaphorePermit)>, Status> {
         let Ok(first) = free.clone().acquire_owned().await else { return Ok(Vec::new()) };
         let more = std::iter::from_fn(|| free.clone().try_acquire_owned().ok());
-        let permits: Vec<_> = std::iter::once(first).chain(more).take(JOBS_MAX).collect();
+        let permits: Vec<_> =
+            std::iter::once(first).chain(more).take(JOBS_LEASED_MAX as usize).collect();
         let request = LeaseWorkRequest {
             max_jobs: u32::try_from(permits.len()).unwrap_or(1),
             wait_ms: WAIT_MS,

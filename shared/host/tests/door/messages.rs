@@ -51,5 +51,5 @@ async fn bytes_that_are_no_message_name_the_request() {
 async fn a_message_over_the_limit_names_its_size_and_the_limit() {
     let status = refused(frame(&vec![0; 5 << 20])).await;
     check(&status, Code::ResourceExhausted, "LIMIT_EXCEEDED");
-    assert_eq!(status.message(), "request holds 5242880, at most 4194304 are allowed");
+    assert_eq!(status.message(), "request has 5242880 bytes, at most 4194304 are allowed");
 }

@@ -2,8 +2,9 @@
 
 use host::{
     caller::Caller,
+    field::{self, known},
     idempotency::{Scope, request_hash},
-    status::{invalid, limit_exceeded},
+    status::{invalid, over},
 };
 use kernel::{
     ChangesetId, Digest, EvaluationId, GenerationId, JobId, RequestId, SessionId, Timestamp,
@@ -11,7 +12,7 @@ use kernel::{
 };
 use ledger_core::{
     Settings,
-    command::{InvalidText, Key, Text},
+    command::{InvalidKey, InvalidText, Key, Text},
     decide::AuthoredTurn,
     event::{Effects, ProposedChangeset, Visibility},
     settings::{AssistantFirst, ModelChoice, OnOverflow, ProposalSettings},
@@ -32,11 +33,11 @@ use crate::{
 type Checked<T> = Result<T, Status>;
 
 pub(super) fn session_id(text: &str) -> Checked<SessionId> {
-    SessionId::new(text).map_err(|why| invalid("session_id", why.to_string()))
+    field::id("session_id", SessionId::new(text))
 }
 
 pub(super) fn generation_id(text: &str) -> Checked<GenerationId> {
-    GenerationId::new(text).map_err(|why| invalid("generation_id", why.to_string()))
+    field::id("generation_id", GenerationId::new(text))
 }
 
 pub(super) fn page_size(asked: u32) -> Checked<usize> {
@@ -64,7 +65,7 @@ fn attempt(
     if request_id.is_empty() {
         return Ok((Attempt { scope: None, request }, None));
     }
-    let id = RequestId::new(request_id).map_err(|why| invalid("request_id", why.to_string()))?;
+    let id = field::id("request_id", RequestId::new(request_id))?;
     let scope = Scope::new(&caller.principal.owner, method, id.clone());
     Ok((Attempt { scope: Some(scope), request }, Some(id)))
 }
@@ -109,20 +110,13 @@ pub(super) fn new_session_with_opening(
 }
 
 fn title(title: String) -> Checked<String> {
-    let chars = title.chars().count();
-    if chars > limits::TITLE_CHARS_MAX {
-        return Err(limit_exceeded("title", chars as u64, limits::TITLE_CHARS_MAX as u64));
-    }
-    if title.chars().any(char::is_control) {
-        return Err(invalid("title", "has a control character"));
-    }
+    field::name("title", &title, limits::TITLE_CHARS_MAX)?;
     Ok(title)
 }
 
 fn settings(given: pb::SessionSettings) -> Checked<Settings> {
     let defaults = Settings::default();
-    let overflow = pb::OverflowPolicy::try_from(given.on_overflow)
-        .map_err(|_| invalid("settings.on_overflow", "is not a known policy"))?;
+    let overflow = known("settings.on_overflow", given.on_overflow)?;
     let proposal = given.proposal.unwrap_or_default();
     Ok(Settings {
         model: given.model.map(|given| model("settings.model", given)).transpose()?,
@@ -157,26 +151,13 @@ fn model(field: &str, given: pb::Model) -> Checked<ModelChoice> {
         return Err(invalid(format!("{field}.provider"), "is empty"));
     }
     let pb::Model { provider, name, window_tokens } = given;
-    model_name(format!("{field}.provider"), &provider)?;
-    model_name(format!("{field}.name"), &name)?;
+    field::name(&format!("{field}.provider"), &provider, limits::MODEL_NAME_CHARS_MAX)?;
+    field::name(&format!("{field}.name"), &name, limits::MODEL_NAME_CHARS_MAX)?;
     Ok(ModelChoice { provider, name, window_tokens })
 }
 
-fn model_name(field: String, name: &str) -> Checked<()> {
-    let chars = name.chars().count();
-    if chars > limits::MODEL_NAME_CHARS_MAX {
-        return Err(limit_exceeded(&field, chars as u64, limits::MODEL_NAME_CHARS_MAX as u64));
-    }
-    if name.chars().any(char::is_control) {
-        return Err(invalid(field, "has a control character"));
-    }
-    Ok(())
-}
-
 fn profile_mode(given: i32) -> Checked<ProfileMode> {
-    let mode = common_pb::ProfileMode::try_from(given)
-        .map_err(|_| invalid("settings.profile_mode", "is not a known mode"))?;
-    Ok(match mode {
+    Ok(match known("settings.profile_mode", given)? {
         common_pb::ProfileMode::Unspecified | common_pb::ProfileMode::Journal => {
             ProfileMode::Journal
         }
@@ -213,14 +194,9 @@ fn sampling(given: pb::Sampling) -> Checked<pb::Sampling> {
     if given.max_tokens == Some(0) {
         return Err(invalid("sampling.max_tokens", "is 0"));
     }
-    let at_most = |field: &str, count: usize, limit: usize| match count > limit {
-        true => Err(limit_exceeded(field, count as u64, limit as u64)),
-        false => Ok(()),
-    };
-    at_most("sampling.stop", given.stop.len(), limits::STOPS_MAX)?;
+    field::at_most("sampling.stop", given.stop.len(), "texts", limits::STOPS_MAX)?;
     for (index, stop) in given.stop.iter().enumerate() {
-        let field = format!("sampling.stop[{index}]");
-        at_most(&field, stop.chars().count(), limits::STOP_CHARS_MAX)?;
+        field::chars(&format!("sampling.stop[{index}]"), stop, limits::STOP_CHARS_MAX)?;
     }
     Ok(given)
 }
@@ -231,9 +207,7 @@ fn text(field: &str, given: String) -> Checked<Text> {
 
 fn too_long(field: &str, why: &InvalidText) -> Status {
     match why {
-        InvalidText::TooLong(bytes) => {
-            limit_exceeded(field, *bytes as u64, limits::TURN_BYTES_MAX as u64)
-        }
+        InvalidText::TooLong(bytes) => over(field, *bytes, "bytes", limits::TURN_BYTES_MAX),
         InvalidText::Empty => invalid(field, why.to_string()),
     }
 }
@@ -243,7 +217,10 @@ pub(super) fn add_context(caller: &Caller, request: pb::AddContextRequest) -> Ch
     let method = "skald.ledger.v1.ContextService/AddContext";
     let (attempt, request_id) = attempt(caller, method, &request.request_id, hash)?;
     let key = request.key.map(|key| Key::new(&key)).transpose();
-    let key = key.map_err(|why| invalid("key", why.to_string()))?;
+    let key = key.map_err(|why| match why {
+        InvalidKey::TooLong(chars) => over("key", chars, "characters", limits::KEY_CHARS_MAX),
+        why => invalid("key", why.to_string()),
+    })?;
     let content = match key {
         // A section may say nothing; a message may not.
         Some(_) => Text::or_empty(request.content).map_err(|why| too_long("content", &why))?,
@@ -270,8 +247,7 @@ pub(super) fn write_authored(
     });
     let method = "skald.ledger.v1.AuthoredHistoryService/WriteAuthoredTurn";
     let (attempt, request_id) = attempt(caller, method, &request.request_id, hash)?;
-    let busy = pb::WhenBusy::try_from(request.when_busy)
-        .map_err(|_| invalid("when_busy", "is not a known value"))?;
+    let busy: pb::WhenBusy = known("when_busy", request.when_busy)?;
     let turn = request.turn.ok_or_else(|| invalid("turn", "is required"))?;
     Ok(WriteAuthoredTurn {
         attempt,
@@ -284,32 +260,23 @@ pub(super) fn write_authored(
 
 fn authored_turn(field: &str, given: pb::AuthoredTurn) -> Checked<AuthoredTurn> {
     let within = |name: &str| format!("{field}.{name}");
-    let author = match common_pb::Author::try_from(given.author) {
-        Ok(common_pb::Author::User) => Author::User,
-        Ok(common_pb::Author::Assistant) => Author::Assistant,
-        Ok(common_pb::Author::System) => Author::System,
-        Ok(common_pb::Author::Unspecified) | Err(_) => {
-            return Err(invalid(within("author"), "is required"));
-        }
+    let author = match known(&within("author"), given.author)? {
+        common_pb::Author::User => Author::User,
+        common_pb::Author::Assistant => Author::Assistant,
+        common_pb::Author::System => Author::System,
+        common_pb::Author::Unspecified => return Err(invalid(within("author"), "is required")),
     };
-    let class = match pb::TurnClass::try_from(given.turn_class) {
-        Ok(pb::TurnClass::AssistantOutput) => TurnClass::AssistantOutput,
-        Ok(pb::TurnClass::Narration) => TurnClass::Narration,
-        Ok(pb::TurnClass::Instruction) => TurnClass::Instruction,
-        Ok(pb::TurnClass::Unspecified) => match author {
+    let class = match known(&within("turn_class"), given.turn_class)? {
+        pb::TurnClass::AssistantOutput => TurnClass::AssistantOutput,
+        pb::TurnClass::Narration => TurnClass::Narration,
+        pb::TurnClass::Instruction => TurnClass::Instruction,
+        pb::TurnClass::Unspecified => match author {
             Author::System => TurnClass::Narration,
             Author::User | Author::Assistant => TurnClass::AssistantOutput,
         },
-        Err(_) => return Err(invalid(within("turn_class"), "is not a known class")),
     };
-    if pb::Effects::try_from(given.effects).is_err() {
-        return Err(invalid(within("effects"), "is not a known value"));
-    }
-    let chars = given.origin.chars().count();
-    if chars > limits::ORIGIN_CHARS_MAX {
-        let limit = limits::ORIGIN_CHARS_MAX as u64;
-        return Err(limit_exceeded(&within("origin"), chars as u64, limit));
-    }
+    known::<pb::Effects>(&within("effects"), given.effects)?;
+    field::name(&within("origin"), &given.origin, limits::ORIGIN_CHARS_MAX)?;
     let visibility =
         given
             .visibility

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use host::status::{
-    aborted, data_loss, internal, invalid, limit_exceeded, not_found, overloaded, precondition,
+    aborted, data_loss, internal, invalid, limit_told, not_found, overloaded, precondition,
     scope_missing, store_unavailable,
 };
 use kernel::Scope;
@@ -121,7 +121,7 @@ fn rejected(rejection: Rejection) -> Status {
         Rejection::RevisionMoved { .. } | Rejection::TurnRetracted(_) => {
             precondition(Reason::TurnRevisionMoved, "turn", why)
         }
-        Rejection::Limit { name, given, max } => limit_exceeded(name, given as u64, max as u64),
+        Rejection::Limit { name, max, .. } => limit_told(name, why, max as u64).into(),
         // Verbs that no RPC of this surface reaches, and bugs.
         rejection @ (Rejection::SessionExists
         | Rejection::KeyUnknown(_)

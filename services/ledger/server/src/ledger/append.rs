@@ -17,9 +17,6 @@ use crate::{
     },
 };
 
-/// How often a lost race is decided again.
-const RACES_MAX: u32 = 16;
-
 /// Who writes, as the ledger sees it.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
@@ -66,7 +63,7 @@ impl Ledger {
         verb: V,
         beside: impl Fn(&Decision<V::Outcome>) -> Result<Beside>,
     ) -> std::result::Result<Decision<V::Outcome>, WriteError> {
-        for _ in 0..RACES_MAX {
+        for _ in 0..limits::APPEND_RACES_MAX {
             let Loaded { state, row } = self.load(&writer.owner, session).await?;
             if let Some(expected) = writer.expected_head.filter(|expected| *expected != row.head) {
                 return Err(Error::HeadMoved { expected, found: row.head }.into());

@@ -2,8 +2,9 @@
 
 use host::{
     caller::Caller,
+    field::{self, known},
     idempotency::{Scope, request_hash},
-    status::{invalid, limit_exceeded},
+    status::{invalid, over},
     upload::Upload,
 };
 use kernel::{
@@ -26,11 +27,8 @@ pub mod job;
 
 use crate::store::{Attempt, Holder, Origin};
 
-/// Widest scan that SillyTavern knows.
-const SCAN_DEPTH_MAX: u32 = 1_000;
-
 pub fn id<T>(field: &str, text: &str, new: fn(&str) -> Result<T, InvalidId>) -> Result<T, Status> {
-    new(text).map_err(|error| invalid(field, error.to_string()))
+    field::id(field, new(text))
 }
 
 /// An id that may be left out.
@@ -68,12 +66,12 @@ pub fn user(request: &pb::CreateUserRequest) -> Result<User, Status> {
     let user = User::new(request.name.clone(), request.description.clone());
     user.map_err(|error| match error {
         InvalidUser::NameEmpty => invalid("name", "is empty"),
-        InvalidUser::NameControl => invalid("name", "holds a control character"),
+        InvalidUser::NameControl => invalid("name", "has a control character"),
         InvalidUser::NameTooLong(chars) => {
-            limit_exceeded("name", chars as u64, limits::USER_NAME_CHARS_MAX as u64)
+            over("name", chars, "characters", limits::USER_NAME_CHARS_MAX)
         }
         InvalidUser::DescriptionTooLong(chars) => {
-            limit_exceeded("description", chars as u64, limits::USER_DESCRIPTION_CHARS_MAX as u64)
+            over("description", chars, "characters", limits::USER_DESCRIPTION_CHARS_MAX)
         }
     })
 }
@@ -107,12 +105,11 @@ pub fn worlds(field: &str, ids: &[String]) -> Result<Worlds, Status> {
         .enumerate()
         .map(|(at, text)| id(&format!("{field}[{at}]"), text, |id| WorldId::new(id)));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    Worlds::new(ids)
-        .map_err(|error| limit_exceeded(field, error.0 as u64, limits::WORLDS_PER_OWNER_MAX as u64))
+    Worlds::new(ids).map_err(|error| over(field, error.0, "worlds", limits::WORLDS_PER_OWNER_MAX))
 }
 
-pub fn holder(owner: pb::BindingOwner, owner_id: &str) -> Result<Holder, Status> {
-    match owner {
+pub fn holder(owner: i32, owner_id: &str) -> Result<Holder, Status> {
+    match known("owner", owner)? {
         pb::BindingOwner::User => id("owner_id", owner_id, |id| UserId::new(id)).map(Holder::User),
         pb::BindingOwner::Preset => {
             id("owner_id", owner_id, |id| PresetId::new(id)).map(Holder::Preset)
@@ -131,12 +128,12 @@ pub fn revision(etag: &str) -> Option<u64> {
     (!etag.is_empty()).then(|| etag.parse().unwrap_or(0))
 }
 
-pub fn profile_mode(mode: common::ProfileMode) -> ProfileMode {
-    match mode {
+pub fn profile_mode(mode: i32) -> Result<ProfileMode, Status> {
+    Ok(match known("profile_mode", mode)? {
         common::ProfileMode::Unspecified | common::ProfileMode::Journal => ProfileMode::Journal,
         common::ProfileMode::InChat => ProfileMode::InChat,
         common::ProfileMode::Contract => ProfileMode::Contract,
-    }
+    })
 }
 
 fn options(options: pb::SelectionOptions) -> Result<Options, Status> {
@@ -158,7 +155,7 @@ fn activation(settings: pb::ActivationSettings) -> Result<Activation, Status> {
         _ => Ok(value),
     };
     Ok(Activation {
-        scan_depth: at_most("scan_depth", settings.scan_depth, SCAN_DEPTH_MAX)?,
+        scan_depth: at_most("scan_depth", settings.scan_depth, limits::SCAN_DEPTH_MAX)?,
         budget_percent: at_most("budget_percent", settings.budget_percent, 100)?,
         budget_cap: settings.budget_cap,
         include_names: settings.include_names,
@@ -177,11 +174,8 @@ fn activation(settings: pb::ActivationSettings) -> Result<Activation, Status> {
 /// A note without a text is none.
 fn authors_note(note: pb::AuthorsNote) -> Result<Option<AuthorsNote>, Status> {
     const FIELD: &str = "selection.options.authors_note";
-    let position = note.position();
-    if note.text.len() > AuthorsNote::BYTES_MAX {
-        let (bytes, most) = (note.text.len() as u64, AuthorsNote::BYTES_MAX as u64);
-        return Err(limit_exceeded(&format!("{FIELD}.text"), bytes, most));
-    }
+    let position = known(&format!("{FIELD}.position"), note.position)?;
+    field::at_most(&format!("{FIELD}.text"), note.text.len(), "bytes", AuthorsNote::BYTES_MAX)?;
     if note.text.trim().is_empty() {
         return Ok(None);
     }

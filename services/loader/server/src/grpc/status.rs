@@ -1,6 +1,6 @@
 //! Errors become statuses, in one place.
 
-use host::status::{Refusal, aborted, data_loss, internal, limit_exceeded, not_found, store};
+use host::status::{Refusal, aborted, data_loss, internal, limit_told, not_found, over, store};
 use kernel::{SessionId, limits::MESSAGE_BYTES_MAX};
 use loader_core::{
     compile::CompileError,
@@ -31,7 +31,7 @@ pub fn status(error: Error) -> Status {
             refusal.fact("max_bytes", max.to_string()).into()
         }
         Error::ScanTooLarge { bytes } => {
-            limit_exceeded("texts to scan", bytes as u64, MESSAGE_BYTES_MAX as u64)
+            over("messages", bytes, "bytes with the card's texts", MESSAGE_BYTES_MAX)
         }
         Error::Peer(status) => *status,
         Error::PeerAnswer(_) | Error::Task(_) => internal(&error),
@@ -62,8 +62,7 @@ fn format_status(error: FormatError) -> Status {
         FormatError::Limit(error) => {
             let message = error.to_string();
             let LimitExceeded { place, limit, .. } = error;
-            let refusal = Refusal::new(Reason::LimitExceeded, message.clone());
-            refusal.quota(&place, message).fact("limit", limit.to_string()).into()
+            limit_told(&place, message, limit as u64).into()
         }
         FormatError::Unusable(error) => {
             let message = error.to_string();

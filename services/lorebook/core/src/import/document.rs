@@ -91,6 +91,19 @@ impl StructureError {
             | Self::Entries { path, .. } => Some(path),
         }
     }
+
+    /// How much is accepted, where that is what was broken.
+    pub fn limit(&self) -> Option<usize> {
+        match self {
+            Self::Syntax { .. } => None,
+            Self::Bytes { limit, .. }
+            | Self::Depth { limit, .. }
+            | Self::Nodes { limit, .. }
+            | Self::String { limit, .. }
+            | Self::Key { limit, .. }
+            | Self::Entries { limit, .. } => Some(*limit),
+        }
+    }
 }
 
 // === impl Progress ===

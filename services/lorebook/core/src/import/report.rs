@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
+use kernel::limits::BOOK_FINDINGS_MAX;
 use serde::{Deserialize, Serialize};
 
-/// Distinct findings that a report lists; what exceeds them is counted only.
-pub const FINDINGS_MAX: usize = 1_000;
 /// Characters of a path that a finding shows.
 const PATH_CHARS_MAX: usize = 300;
 
@@ -38,7 +37,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     pub findings: Vec<Finding>,
-    /// Findings beyond [`FINDINGS_MAX`].
+    /// Findings beyond [`BOOK_FINDINGS_MAX`].
     pub omitted: u64,
     #[serde(skip)]
     known: HashMap<(FindingKind, String, String), usize>,
@@ -61,7 +60,7 @@ impl Report {
             self.findings[known].count += 1;
             return;
         }
-        if self.findings.len() >= FINDINGS_MAX {
+        if self.findings.len() >= BOOK_FINDINGS_MAX {
             self.omitted += 1;
             return;
         }

@@ -12,10 +12,7 @@ mod class;
 mod escape;
 mod groups;
 
-/// Nesting of groups in one pattern.
-pub const DEPTH_MAX: usize = 64;
-
-/// A text that ECMAScript would not accept as a pattern, or one nested deeper than `DEPTH_MAX`.
+/// A text that ECMAScript would not accept as a pattern, or one nested deeper than `REGEX_DEPTH_MAX`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} at character {at} of the pattern")]
 pub struct InvalidPattern {

@@ -37,7 +37,7 @@ impl entries::EntryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.EntryService/SearchEntries";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let view = from_proto::view(request.view());
+        let view = from_proto::view(request.view)?;
         let world = id("world_id", &request.world_id, WorldId::new)?;
         let text = from_proto::search_text(&request.text)?;
         let (tenant, subject) = (owner.tenant.as_str(), owner.subject.as_str());
@@ -69,7 +69,7 @@ impl entries::EntryService for Grpc {
             attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
         let world = id("world_id", &request.world_id, WorldId::new)?;
         let new = self.0.new_entry_id(attempt.as_ref(), 0);
-        let edits = [read::create(&request, new.clone())?];
+        let edits = [read::create("", &request, new.clone())?];
         let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
         let (world, entry) = told(&edited.value, &new)?;
         let answer = pb::CreateEntryResponse { entry: Some(entry), world: Some(world) };
@@ -86,7 +86,7 @@ impl entries::EntryService for Grpc {
         let attempt =
             attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
         let world = id("world_id", &request.world_id, WorldId::new)?;
-        let edits = [read::update(&request)?];
+        let edits = [read::update("", &request)?];
         let target = target(&edits[0]);
         let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
         let (world, entry) = told(&edited.value, &target)?;
@@ -104,7 +104,7 @@ impl entries::EntryService for Grpc {
         let attempt =
             attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
         let world = id("world_id", &request.world_id, WorldId::new)?;
-        let edits = [read::delete(&request)?];
+        let edits = [read::delete("", &request)?];
         let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
         let world = Some(to_proto::world(&edited.value.listed));
         Ok(said(pb::DeleteEntryResponse { world }, edited.replayed))

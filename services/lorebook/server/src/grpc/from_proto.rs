@@ -6,9 +6,10 @@ pub mod entry;
 use std::collections::BTreeMap;
 
 use host::{
+    field::{self, known},
     idempotency::{Scope, request_hash},
     mask, page,
-    status::{invalid, limit_exceeded},
+    status::invalid,
     upload::{self, Held, Part, Upload},
 };
 use kernel::{ChangeId, EntryId, InvalidId, Owner, RequestId, WorldId, digest_parts, limits};
@@ -36,7 +37,7 @@ pub fn id<T>(
     text: &str,
     read: impl FnOnce(String) -> Result<T, InvalidId>,
 ) -> Result<T, Status> {
-    read(text.to_owned()).map_err(|why| invalid(field, why.to_string()))
+    field::id(field, read(text.to_owned()))
 }
 
 pub fn ids<T>(
@@ -44,10 +45,7 @@ pub fn ids<T>(
     texts: &[String],
     read: impl Fn(String) -> Result<T, InvalidId>,
 ) -> Result<Vec<T>, Status> {
-    let (found, most) = (texts.len(), limits::WORLDS_PER_REQUEST_MAX);
-    if found > most {
-        return Err(limit_exceeded(field, found as u64, most as u64));
-    }
+    field::at_most(field, texts.len(), "ids", limits::WORLDS_PER_REQUEST_MAX)?;
     texts.iter().enumerate().map(|(at, text)| id(&format!("{field}[{at}]"), text, &read)).collect()
 }
 
@@ -124,30 +122,26 @@ pub async fn embedded(
     upload::receive(parts, limits::IMPORT_BYTES_MAX, part, name).await
 }
 
-pub fn view(view: pb::WorldView) -> View {
-    match view {
+pub fn view(view: i32) -> Result<View, Status> {
+    Ok(match known("view", view)? {
         pb::WorldView::Unspecified | pb::WorldView::Authored => View::Authored,
         pb::WorldView::Effective => View::Effective,
         pb::WorldView::All => View::All,
-    }
+    })
 }
 
-pub fn format(format: pb::ExportFormat) -> ExportFormat {
-    match format {
+pub fn format(format: i32) -> Result<ExportFormat, Status> {
+    Ok(match known("format", format)? {
         pb::ExportFormat::Unspecified | pb::ExportFormat::WorldInfo => ExportFormat::WorldInfo,
         pb::ExportFormat::CharacterBookV2 => ExportFormat::CharacterBookV2,
         pb::ExportFormat::CharacterBookV3 => ExportFormat::CharacterBookV3,
         pb::ExportFormat::LorebookV3 => ExportFormat::LorebookV3,
-    }
+    })
 }
 
 pub fn search_text(text: &str) -> Result<&str, Status> {
-    let (chars, most) = (text.chars().count(), limits::DOCUMENT_KEY_CHARS_MAX);
-    match chars {
-        0 => Err(invalid("text", "is empty")),
-        chars if chars > most => Err(limit_exceeded("text", chars as u64, most as u64)),
-        _ => Ok(text),
-    }
+    field::chars("text", text, limits::DOCUMENT_KEY_CHARS_MAX)?;
+    if text.is_empty() { Err(invalid("text", "is empty")) } else { Ok(text) }
 }
 
 pub fn head_edit(request: &pb::UpdateWorldRequest) -> Result<(WorldId, HeadEdit), Status> {
@@ -166,10 +160,7 @@ pub fn head_edit(request: &pb::UpdateWorldRequest) -> Result<(WorldId, HeadEdit)
 }
 
 fn name(name: &str) -> Result<String, Status> {
-    let (chars, most) = (name.chars().count(), limits::WORLD_NAME_CHARS_MAX);
-    if chars > most {
-        return Err(limit_exceeded("world.name", chars as u64, most as u64));
-    }
+    field::name("world.name", name, limits::WORLD_NAME_CHARS_MAX)?;
     world_name(name).ok_or_else(|| invalid("world.name", "is empty"))
 }
 
@@ -186,10 +177,13 @@ fn scan(scan: pb::ScanSettings) -> ScanEdit {
 
 pub fn change(request: &mesh::ApplyChangeRequest) -> Result<NewChange, Status> {
     let operations = request.operations.iter().enumerate().map(|(at, one)| operation(at, one));
-    let origin = match request.origin() {
+    let origin = match known("origin", request.origin)? {
         pb::ChangeOrigin::Agent => Origin::Agent,
         pb::ChangeOrigin::ReEvaluate => Origin::ReEvaluate,
-        other => {
+        other @ (pb::ChangeOrigin::Unspecified
+        | pb::ChangeOrigin::Undo
+        | pb::ChangeOrigin::Reset
+        | pb::ChangeOrigin::Manual) => {
             let why = format!("is {}, which is not applied from outside", other.as_str_name());
             return Err(invalid("origin", why));
         }
@@ -221,7 +215,7 @@ fn operation(at: usize, operation: &pb::Operation) -> Result<Operation, Status> 
         let field = format!("operations[{at}].target_entry_id");
         id(&field, &operation.target_entry_id, EntryId::new)
     };
-    Ok(match operation.kind() {
+    Ok(match known(&format!("operations[{at}].kind"), operation.kind)? {
         Kind::Create if operation.target_entry_id.is_empty() => {
             Operation::Create { fields: patch(at, operation)? }
         }
@@ -234,7 +228,7 @@ fn operation(at: usize, operation: &pb::Operation) -> Result<Operation, Status> 
         Kind::Suppress => Operation::Suppress { target: target()? },
         Kind::Archive => Operation::Archive { target: target()? },
         Kind::Unspecified => {
-            return Err(invalid(format!("operations[{at}].kind"), "is unknown"));
+            return Err(invalid(format!("operations[{at}].kind"), "is not set"));
         }
     })
 }
@@ -250,25 +244,19 @@ fn patch(at: usize, operation: &pb::Operation) -> Result<Patch, Status> {
     if let Some(constant) = operation.constant {
         fields.insert("constant".into(), Value::from(constant));
     }
-    if operation.set_keywords {
+    if operation.set_keywords || !operation.keywords.is_empty() {
         fields.insert("keys".into(), Value::from(operation.keywords.clone()));
     }
     Patch::new(fields).map_err(|why| invalid(format!("operations[{at}]"), why.to_string()))
 }
 
 fn labels(labels: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Status> {
-    let (found, most) = (labels.len(), limits::CHANGE_LABELS_MAX);
-    if found > most {
-        return Err(limit_exceeded("labels", found as u64, most as u64));
-    }
+    field::at_most("labels", labels.len(), "labels", limits::CHANGE_LABELS_MAX)?;
     let bounded = |text: &String| bounded("labels", text, limits::CHANGE_LABEL_CHARS_MAX);
     labels.iter().map(|(name, text)| Ok((bounded(name)?, bounded(text)?))).collect()
 }
 
 fn bounded(field: &str, text: &str, most: usize) -> Result<String, Status> {
-    let chars = text.chars().count();
-    if chars > most {
-        return Err(limit_exceeded(field, chars as u64, most as u64));
-    }
+    field::chars(field, text, most)?;
     Ok(text.to_owned())
 }

@@ -1,9 +1,10 @@
 //! Errors become statuses, in one place.
 
 use host::status::{
-    Refusal, aborted, already_exists, data_loss, internal, invalid, limit_exceeded, not_found,
+    Refusal, aborted, already_exists, data_loss, internal, invalid, limit_told, not_found, over,
     overloaded, precondition, store,
 };
+use kernel::limits;
 use lorebook_core::{
     change::{self, RevertRefused},
     edit::EditRefused,
@@ -25,7 +26,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(200);
 pub fn status(error: Error) -> Status {
     match error {
         Error::NotFound { kind, id } => not_found(kind, &id),
-        Error::Limit { field, value, limit } => limit_exceeded(&field, value as u64, limit as u64),
+        Error::Limit { field, value, limit } => over(&field, value, "bytes", limit),
         Error::Import(error) => unusable(error),
         Error::Create(id, error) => create(id.as_str(), error),
         Error::Update(id, error) => update(id.as_str(), error),
@@ -45,9 +46,9 @@ fn unusable(error: ImportError) -> Status {
         ImportError::Structure(StructureError::Syntax { message: why }) => {
             Refusal::new(Reason::FileUnusable, message).field("file", why).into()
         }
-        ImportError::Structure(limit) => {
-            let place = limit.path().unwrap_or("file").to_owned();
-            Refusal::new(Reason::LimitExceeded, message.clone()).quota(&place, message).into()
+        ImportError::Structure(broken) => {
+            let (place, limit) = (broken.path().unwrap_or("file"), broken.limit());
+            limit_told(place, message, limit.unwrap_or_default() as u64).into()
         }
         ImportError::Shape { path, .. } => {
             Refusal::new(Reason::FileUnusable, message.clone()).field(path, message).into()
@@ -92,13 +93,15 @@ fn edit(world: &str, error: EditError) -> Status {
             aborted(Reason::EtagMismatch, "entry", id.as_str(), message)
         }
         EditError::Refused(EditRefused::TooLarge { bytes, .. }) => {
-            limit_exceeded("entry", bytes as u64, kernel::limits::ENTRY_BYTES_MAX as u64)
+            over("entry", bytes, "bytes", limits::ENTRY_BYTES_MAX)
         }
-        EditError::Refused(EditRefused::WorldFull) => {
-            Refusal::new(Reason::LimitExceeded, message.clone()).quota("entries", message).into()
-        }
+        EditError::Refused(EditRefused::WorldFull) => world_full(message),
         EditError::Store(error) => stored(error),
     }
+}
+
+fn world_full(message: String) -> Status {
+    limit_told("entries", message, limits::BOOK_ENTRIES_MAX as u64).into()
 }
 
 fn apply(change: &str, error: ApplyError) -> Status {
@@ -125,12 +128,9 @@ fn refused(refusal: change::Refusal) -> Status {
         Refused::Embedded => precondition(Reason::WorldImmutable, "world", message),
         Refused::Empty => invalid("operations", "is empty"),
         Refused::TooMany { count } => {
-            let limit = kernel::limits::CHANGE_OPERATIONS_MAX as u64;
-            limit_exceeded("operations", count as u64, limit)
+            over("operations", count, "operations", limits::CHANGE_OPERATIONS_MAX)
         }
-        Refused::WorldFull => {
-            Refusal::new(Reason::LimitExceeded, message.clone()).quota("entries", message).into()
-        }
+        Refused::WorldFull => world_full(message),
         Refused::Operations(rejected) => {
             let name = |refusal: Refusal, one: &change::Rejected| {
                 let subject = format!("operations[{}]", one.index);

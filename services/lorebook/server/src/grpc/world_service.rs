@@ -40,7 +40,7 @@ impl worlds::WorldService for Grpc {
         use pb::get_world_response::Part;
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let view = from_proto::view(request.view());
+        let view = from_proto::view(request.view)?;
         let world: WorldId = id("world_id", &request.world_id, WorldId::new)?;
         let stored = self.0.world_book(&owner, &world).await.map_err(status)?;
         let shown = export::rows(&stored.entries, view).into_iter().cloned().collect::<Vec<_>>();
@@ -100,8 +100,8 @@ impl worlds::WorldService for Grpc {
     ) -> Result<Response<Self::ExportWorldStream>, Status> {
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let (view, format) = (request.view(), request.format());
-        let (view, format) = (from_proto::view(view), from_proto::format(format));
+        let view = from_proto::view(request.view)?;
+        let format = from_proto::format(request.format)?;
         let world = id("world_id", &request.world_id, WorldId::new)?;
         let chunks = self.0.export_world(&owner, &world, view, format).await.map_err(status)?;
         let answers = chunks.into_iter().map(|chunk| Ok(pb::ExportWorldResponse { chunk }));

@@ -112,6 +112,60 @@ async fn a_malformed_entry_is_refused_by_its_field() {
 }
 
 #[tokio::test]
+async fn what_a_new_entry_cannot_hold_is_refused_and_never_dropped() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let refusal = async |entry: Entry| {
+        let (world_id, entry) = (world.world_id.clone(), Some(entry));
+        let request = CreateEntryRequest { world_id, entry, ..Default::default() };
+        let refusal = skald.entries().create_entry(by("ada", request)).await;
+        let refusal = refused(refusal, Code::InvalidArgument, Reason::FieldInvalid);
+        refusal.message().split(' ').next().unwrap_or_default().to_owned()
+    };
+    let castle = skald.entry(&world.world_id, "Castle").await;
+    for (entry, field) in [
+        (castle, "entry.entry_id"),
+        (Entry { uid: 1, ..Default::default() }, "entry.uid"),
+        (Entry { layer: 2, ..Default::default() }, "entry.layer"),
+        (Entry { overlay_action: 1, ..Default::default() }, "entry.overlay_action"),
+        (Entry { extra_json: "{}".into(), ..Default::default() }, "entry.extra_json"),
+        (Entry { probability: f64::NAN, ..Default::default() }, "entry.probability"),
+        (Entry { position: 99, ..Default::default() }, "entry.position"),
+        (Entry { secondary_logic: 99, ..Default::default() }, "entry.secondary_logic"),
+        (
+            Entry { match_sources: vec!["zzz".into()], ..Default::default() },
+            "entry.match_sources[0]",
+        ),
+    ] {
+        assert_eq!(refusal(entry).await, field);
+    }
+}
+
+#[tokio::test]
+async fn an_edit_of_a_batch_names_no_world_of_its_own() {
+    let skald = start().await;
+    let world = skald.imported().await;
+    let create = |world_id: &str, probability: f64| CreateEntryRequest {
+        world_id: world_id.into(),
+        entry: Some(Entry { name: "a".into(), probability, ..Default::default() }),
+        ..Default::default()
+    };
+    for (edit, field) in [
+        (create("another", 1.0), "edits[0].create.world_id "),
+        (create("", f64::INFINITY), "edits[0].create.entry.probability "),
+    ] {
+        let request = BatchEditEntriesRequest {
+            world_id: world.world_id.clone(),
+            edits: vec![EntryEdit { edit: Some(Edit::Create(edit)) }],
+            request_id: String::new(),
+        };
+        let refusal = skald.entries().batch_edit_entries(by("ada", request)).await;
+        let refusal = refused(refusal, Code::InvalidArgument, Reason::FieldInvalid);
+        assert!(refusal.message().starts_with(field), "{refusal:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_deletion_in_a_dynamic_world_is_in_its_history() {
     let skald = start().await;
     let world = skald.imported().await;

@@ -56,6 +56,13 @@ async fn a_malformed_edit_is_refused_by_its_field() {
     let mut world = skald.imported().await;
     let unknown = skald.worlds().update_world(by("ada", update(&world, &["etag"]))).await;
     refused(unknown, Code::InvalidArgument, Reason::FieldInvalid);
+    let all = UpdateWorldRequest { update_mask: None, ..update(&world, &[]) };
+    let all = skald.worlds().update_world(by("ada", all)).await;
+    let all = refused(all, Code::InvalidArgument, Reason::FieldInvalid);
+    assert!(all.message().starts_with("update_mask is empty"), "{all:?}");
+    world.name = "a\u{1b}[31m".into();
+    let control = skald.worlds().update_world(by("ada", update(&world, &["name"]))).await;
+    refused(control, Code::InvalidArgument, Reason::FieldInvalid);
     world.name = "  ".into();
     let empty = skald.worlds().update_world(by("ada", update(&world, &["name"]))).await;
     refused(empty, Code::InvalidArgument, Reason::FieldInvalid);

@@ -2,6 +2,7 @@
 
 use host::{
     caller::{Caller, caller},
+    field::known,
     idempotency::{Scope, request_hash},
     status,
 };
@@ -69,7 +70,7 @@ pub(super) fn session_id(text: &str) -> Result<SessionId, Status> {
 }
 
 pub(super) fn which(asked: &pb::ListChangesetsRequest) -> Result<Which, Status> {
-    let state = match asked.filter() {
+    let state = match known("filter", asked.filter)? {
         pb::ChangesetFilter::Unspecified => WhichState::All,
         pb::ChangesetFilter::Open => WhichState::Open,
         pb::ChangesetFilter::History => WhichState::Decided,
@@ -107,7 +108,7 @@ pub(super) fn edit(asked: &pb::UpdateChangesetRequest) -> Result<Edit, Status> {
 
 fn operation(at: usize, op: &lore::Operation) -> Result<Operation, Status> {
     let field = |name: &str| format!("operations[{at}].{name}");
-    let kind = match op.kind() {
+    let kind = match known(&field("kind"), op.kind)? {
         OperationKind::Unspecified => return Err(status::invalid(field("kind"), "is not set")),
         OperationKind::Create => Kind::Create,
         OperationKind::Update => Kind::Update,
@@ -131,7 +132,7 @@ fn operation(at: usize, op: &lore::Operation) -> Result<Operation, Status> {
         name: op.name.clone(),
         content: op.content.clone(),
         constant: op.constant,
-        keywords: op.set_keywords.then(|| op.keywords.clone()),
+        keywords: (op.set_keywords || !op.keywords.is_empty()).then(|| op.keywords.clone()),
         rationale: op.rationale.clone(),
     })
 }
@@ -175,7 +176,7 @@ pub(crate) fn principal(queued: &mesh::Caller) -> Result<Principal, InvalidId> {
 }
 
 fn id<T>(field: impl Into<String>, id: Result<T, InvalidId>) -> Result<T, Status> {
-    id.map_err(|why| status::invalid(field, why.to_string()))
+    host::field::id(&field.into(), id)
 }
 
 fn some(text: &str) -> Option<&str> {

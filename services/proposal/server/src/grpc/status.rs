@@ -5,7 +5,7 @@ use host::{
     status::{self, Refusal},
 };
 use kernel::limits;
-use proposal_core::Stage;
+use proposal_core::{Stage, operation::OverCap};
 use tonic::Status;
 use wire::common::v1::Reason;
 
@@ -31,16 +31,10 @@ impl From<Error> for Status {
                 status::aborted(Reason::EtagMismatch, "changeset", id.as_str(), why)
             }
             Error::NoOperations => status::invalid("operations", "is empty"),
-            Error::TooManyOperations(over) => status::invalid("operations", over.to_string()),
-            Error::OverCap { index, over } => {
-                status::invalid(format!("operations[{index}]"), over.to_string())
-            }
+            Error::TooManyOperations(cap) => over_cap("", cap),
+            Error::OverCap { index, over } => over_cap(&format!("operations[{index}]."), over),
             Error::SummaryTooLong { chars } => {
-                let limit = limits::CHANGE_NOTE_CHARS_MAX;
-                status::invalid(
-                    "summary",
-                    format!("has {chars} characters, at most {limit} are allowed"),
-                )
+                status::over("summary", chars, "characters", limits::CHANGE_NOTE_CHARS_MAX)
             }
             Error::OperationsInvalid(id, problems) => {
                 let refusal = Refusal::new(Reason::OperationsInvalid, why);
@@ -63,6 +57,25 @@ impl From<Error> for Status {
             Error::Contended(_) => status::overloaded(why, std::time::Duration::from_secs(1)),
         }
     }
+}
+
+fn over_cap(within: &str, cap: OverCap) -> Status {
+    let (name, found, unit, most) = match cap {
+        OverCap::Operations { count } => {
+            ("operations", count, "operations", limits::CHANGE_OPERATIONS_MAX)
+        }
+        OverCap::Name { chars } => ("name", chars, "characters", limits::CHANGE_NAME_CHARS_MAX),
+        OverCap::Content { bytes } => ("content", bytes, "bytes", limits::CHANGE_CONTENT_BYTES_MAX),
+        OverCap::Keywords { count } => ("keywords", count, "keywords", limits::CHANGE_KEYWORDS_MAX),
+        OverCap::Keyword { at, chars } => {
+            let field = format!("{within}keywords[{at}]");
+            return status::over(&field, chars, "characters", limits::CHANGE_KEYWORD_CHARS_MAX);
+        }
+        OverCap::Rationale { chars } => {
+            ("rationale", chars, "characters", limits::CHANGE_NOTE_CHARS_MAX)
+        }
+    };
+    status::over(&format!("{within}{name}"), found, unit, most)
 }
 
 fn of_store(error: &StoreError) -> Status {

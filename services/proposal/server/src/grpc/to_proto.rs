@@ -99,7 +99,7 @@ pub(super) fn evaluation(evaluation: &Evaluation, changesets: &[Changeset]) -> p
         operation_json: rejected.operation.clone(),
     });
     let tokens = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-    pb::Evaluation {
+    room::evaluation(pb::Evaluation {
         evaluation_id: evaluation.id.to_string(),
         session_id: evaluation.turn.session.to_string(),
         turn_seq: evaluation.turn.turn_seq,
@@ -112,7 +112,8 @@ pub(super) fn evaluation(evaluation: &Evaluation, changesets: &[Changeset]) -> p
         model: evaluation.model.clone(),
         prompt_tokens: tokens(evaluation.input_tokens),
         completion_tokens: tokens(evaluation.output_tokens),
-    }
+        left_out: Vec::new(),
+    })
 }
 
 /// A place in the list, for a page token.

@@ -99,18 +99,57 @@ async fn a_changeset_over_large_entries_is_read_edited_and_applied() {
 async fn an_edit_over_a_cap_or_without_operations_is_refused_by_its_field() {
     let mut world = start().await;
     let id = world.staged().await;
-    let long = vec![create("ok", "ok"), create(&"n".repeat(201), "x")];
+    let unknown = vec![wire::lorebook::v1::Operation { kind: 99, ..Default::default() }];
     let empty_target = vec![wire::lorebook::v1::Operation { kind: 2, ..Default::default() }];
     for (operations, field) in [
         (Vec::new(), "operations is empty"),
-        (long, "operations[1]"),
-        (empty_target, "operations[0].target_entry_id"),
+        (empty_target, "operations[0].target_entry_id is empty"),
+        (unknown, "operations[0].kind is 99"),
     ] {
         let edit = pb::UpdateChangesetRequest { operations, ..update(&id, "r1") };
         let refusal = world.update(edit).await;
         let refusal = refused(refusal, Code::InvalidArgument, Reason::FieldInvalid);
         assert!(refusal.message().starts_with(field), "{}", refusal.message());
     }
+}
+
+#[tokio::test]
+async fn a_cap_is_told_by_its_field_and_what_was_found() {
+    let mut world = start().await;
+    let id = world.staged().await;
+    let one = || create("ok", "ok");
+    let long = wire::lorebook::v1::Operation {
+        keywords: vec!["k".into(), "k".repeat(201)],
+        ..create("ok", "ok")
+    };
+    for (operations, why) in [
+        (
+            vec![one(), create(&"n".repeat(201), "x")],
+            "operations[1].name has 201 characters, at most 200 are allowed",
+        ),
+        (vec![long], "operations[0].keywords[1] has 201 characters, at most 200 are allowed"),
+        (vec![one(); 51], "operations has 51 operations, at most 50 are allowed"),
+    ] {
+        let edit = pb::UpdateChangesetRequest { operations, ..update(&id, "r1") };
+        let refusal = world.update(edit).await;
+        let refusal = refused(refusal, Code::ResourceExhausted, Reason::LimitExceeded);
+        assert_eq!(refusal.message(), why);
+    }
+}
+
+#[tokio::test]
+async fn keywords_that_are_given_count() {
+    let mut world = start().await;
+    let id = world.staged().await;
+    let given = wire::lorebook::v1::Operation {
+        keywords: vec!["peace".into()],
+        set_keywords: false,
+        ..create("Peace", "It holds.")
+    };
+    let edit = pb::UpdateChangesetRequest { operations: vec![given], ..update(&id, "r1") };
+    let edited = world.update(edit).await.expect("kept");
+    let kept = edited.operations[0].operation.clone().expect("an operation");
+    assert_eq!((kept.keywords, kept.set_keywords), (vec!["peace".to_owned()], true));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernel::Timestamp;
+use kernel::{Timestamp, limits};
 use ledger_core::{
     Decision, Envelope, Event, State, decide,
     decide::{Land, ReplaceRange, StampRequest, TailChoice},
@@ -36,8 +36,6 @@ use crate::{
 /// At this share of the window the oldest messages go, down to [`TRIM_TO`].
 const TRIM_AT: f64 = 0.9;
 const TRIM_TO: f64 = 0.6;
-/// How often a lost race is rendered again.
-const RACES_MAX: u32 = 16;
 
 type Attempted<T> = std::result::Result<T, Stopped>;
 
@@ -69,7 +67,7 @@ impl Reply {
             serde_json::from_str(&compiled.summary.call_config_json).map_err(|error| {
                 Stopped::of(Failure::Compile, format!("the loader's call config: {error}"))
             })?;
-        for _ in 0..RACES_MAX {
+        for _ in 0..limits::APPEND_RACES_MAX {
             let before = self.ledger.load(self.owner(), &self.session).await?.state;
             // One envelope: the stamp that is rendered is the stamp that is appended.
             let writer = Writer::of(&self.caller, None);

@@ -9,14 +9,17 @@ use macros::Variables;
 use tonic::Status;
 use wire::{common::v1::Author, ledger::v1 as ledger, loader::v1 as pb, mesh::v1 as mesh};
 
-use host::status::{invalid, limit_exceeded};
+use host::{
+    field::known,
+    status::{invalid, over},
+};
 
 use super::{id, profile_mode};
 use crate::profiles::{ChatMessage, Job};
 
 pub fn compile(request: mesh::CompileRequest) -> Result<Job, Status> {
-    let generation_type = generation_type(request.generation_type());
-    let mode = profile_mode(request.profile_mode());
+    let generation_type = generation_type(request.generation_type)?;
+    let mode = profile_mode(request.profile_mode)?;
     let seed = <[u8; 32]>::try_from(request.seed.as_slice())
         .map_err(|_| invalid("seed", format!("has {} bytes, not 32", request.seed.len())))?;
     Ok(Job {
@@ -26,7 +29,12 @@ pub fn compile(request: mesh::CompileRequest) -> Result<Job, Status> {
         })?),
         generation_type,
         mode,
-        messages: request.messages.into_iter().map(message).collect(),
+        messages: request
+            .messages
+            .into_iter()
+            .enumerate()
+            .map(message)
+            .collect::<Result<_, _>>()?,
         message_count: request.message_count,
         has_real_reply: request.has_real_reply,
         has_authored_opening: request.has_authored_opening,
@@ -43,9 +51,10 @@ pub fn compile(request: mesh::CompileRequest) -> Result<Job, Status> {
 
 /// A preview draws the same chances every time.
 pub fn preview(request: pb::PreviewProfileRequest, now: Timestamp) -> Result<Job, Status> {
-    let mode = profile_mode(request.profile_mode());
+    let mode = profile_mode(request.profile_mode)?;
     let session = id("session_id", &request.session_id, |id| kernel::SessionId::new(id))?;
-    let messages: Vec<_> = request.messages.into_iter().map(preview_message).collect();
+    let messages = request.messages.into_iter().enumerate().map(preview_message);
+    let messages = messages.collect::<Result<Vec<_>, _>>()?;
     let replied = messages.iter().any(|message| message.author == Author::Assistant);
     Ok(Job {
         seed: *kernel::digest(session.as_str().as_bytes()).as_bytes(),
@@ -67,16 +76,16 @@ pub fn preview(request: pb::PreviewProfileRequest, now: Timestamp) -> Result<Job
     })
 }
 
-fn message(message: mesh::ActivationMessage) -> ChatMessage {
-    let author = message.author();
+fn message((at, message): (usize, mesh::ActivationMessage)) -> Result<ChatMessage, Status> {
+    let author = known(&format!("messages[{at}].author"), message.author)?;
     let mesh::ActivationMessage { id, name, text, .. } = message;
-    ChatMessage { id, author, name, text }
+    Ok(ChatMessage { id, author, name, text })
 }
 
-fn preview_message(message: pb::PreviewMessage) -> ChatMessage {
-    let author = message.author();
+fn preview_message((at, message): (usize, pb::PreviewMessage)) -> Result<ChatMessage, Status> {
+    let author = known(&format!("messages[{at}].author"), message.author)?;
     let (id, name) = Default::default();
-    ChatMessage { id, author, name, text: message.text }
+    Ok(ChatMessage { id, author, name, text: message.text })
 }
 
 fn live(key: mesh::LiveKey) -> Result<(String, Digest), Status> {
@@ -109,20 +118,20 @@ fn sampling(sampling: ledger::Sampling) -> Sampling {
 
 /// 0 is the default.
 fn profile_bytes_max(bytes: u64) -> Result<Option<usize>, Status> {
-    match usize::try_from(bytes) {
-        Ok(0) => Ok(None),
-        Ok(bytes) if bytes <= PROFILE_BYTES_MAX => Ok(Some(bytes)),
-        _ => Err(limit_exceeded("profile_bytes_max", bytes, PROFILE_BYTES_MAX as u64)),
+    match usize::try_from(bytes).unwrap_or(usize::MAX) {
+        0 => Ok(None),
+        bytes if bytes <= PROFILE_BYTES_MAX => Ok(Some(bytes)),
+        bytes => Err(over("profile_bytes_max", bytes, "bytes", PROFILE_BYTES_MAX)),
     }
 }
 
-fn generation_type(kind: mesh::GenerationType) -> GenerationType {
-    match kind {
+fn generation_type(kind: i32) -> Result<GenerationType, Status> {
+    Ok(match known("generation_type", kind)? {
         mesh::GenerationType::Unspecified | mesh::GenerationType::Normal => GenerationType::Normal,
         mesh::GenerationType::Swipe => GenerationType::Swipe,
         mesh::GenerationType::Continue => GenerationType::Continue,
         mesh::GenerationType::Impersonate => GenerationType::Impersonate,
         mesh::GenerationType::Quiet => GenerationType::Quiet,
         mesh::GenerationType::Regenerate => GenerationType::Regenerate,
-    }
+    })
 }

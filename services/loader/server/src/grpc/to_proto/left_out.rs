@@ -2,7 +2,7 @@
 
 use host::room::{Field, fit};
 use kernel::limits::ANSWER_BYTES_MAX;
-use wire::loader::v1::{Character, Preset};
+use wire::loader::v1::{Character, Preset, PreviewProfileResponse};
 
 pub fn of_preset(mut preset: Preset) -> Preset {
     const FIELDS: [Field<Preset>; 2] = [
@@ -11,6 +11,17 @@ pub fn of_preset(mut preset: Preset) -> Preset {
     ];
     preset.left_out = fit(&mut preset, ANSWER_BYTES_MAX, &FIELDS);
     preset
+}
+
+pub fn of_preview(mut preview: PreviewProfileResponse) -> PreviewProfileResponse {
+    const FIELDS: [Field<PreviewProfileResponse>; 4] = [
+        ("segments", |preview| &mut preview.segments),
+        ("diagnostics", |preview| &mut preview.diagnostics),
+        ("audit_json", |preview| &mut preview.audit_json),
+        ("call_config_json", |preview| &mut preview.call_config_json),
+    ];
+    preview.left_out = fit(&mut preview, ANSWER_BYTES_MAX, &FIELDS);
+    preview
 }
 
 pub fn of_character(mut character: Character) -> Character {

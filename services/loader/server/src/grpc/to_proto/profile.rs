@@ -13,6 +13,7 @@ use wire::{
     mesh::v1::{self as mesh, compile_response::Part},
 };
 
+use super::left_out;
 use crate::profiles::{Compiled, CompiledWorld};
 
 /// Segments in their order, then the summary.
@@ -27,13 +28,14 @@ pub fn compiled(mut compiled: Compiled) -> Vec<mesh::CompileResponse> {
 
 pub fn preview(compiled: Compiled) -> pb::PreviewProfileResponse {
     let Compiled { profile, lore_diagnostics, .. } = compiled;
-    pb::PreviewProfileResponse {
+    left_out::of_preview(pb::PreviewProfileResponse {
         segments: profile.segments.iter().map(segment_summary).collect(),
         fingerprint: profile.fingerprint.to_hex(),
         audit_json: profile.audit.to_json(),
         call_config_json: json(&profile.call_config),
         diagnostics: diagnostics(profile.diagnostics, lore_diagnostics),
-    }
+        left_out: Vec::new(),
+    })
 }
 
 fn summary(compiled: Compiled, active_lore_keys: Vec<String>) -> mesh::ProfileSummary {

@@ -1,6 +1,8 @@
 //! Groups of a pattern: captures, look-arounds, names and flags set for a part.
 
-use super::{DEPTH_MAX, Node, Parsed, Parser};
+use kernel::limits::REGEX_DEPTH_MAX;
+
+use super::{Node, Parsed, Parser};
 
 /// What a pattern declares, known before it is parsed: `\2` means different things with and without a group 2.
 #[derive(Debug, Default)]
@@ -47,7 +49,7 @@ impl Parser {
     /// A parenthesis and what is in it, and whether a quantifier may follow.
     pub(super) fn group(&mut self) -> Parsed<(Node, bool)> {
         self.depth += 1;
-        if self.depth > DEPTH_MAX {
+        if self.depth > REGEX_DEPTH_MAX {
             return Err(self.invalid("too deeply nested"));
         }
         let outer = self.flags;

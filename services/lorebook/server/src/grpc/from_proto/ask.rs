@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use host::status::{invalid, limit_exceeded};
+use host::{
+    field::{at_most, known},
+    status::invalid,
+};
 use kernel::{EntryId, Timestamp, WorldId, limits};
 use lorebook_core::{
     GenerationType,
@@ -27,8 +30,8 @@ use crate::activate::{Ask, MacroInputs, Speaker};
 pub fn ask(request: mesh::ActivateRequest) -> Result<Ask, Status> {
     bounds(&request)?;
     let sources = request.sources.iter().enumerate().map(|(at, source)| {
-        let field = format!("sources[{at}].world_id");
-        Ok((id(&field, &source.world_id, WorldId::new)?, kind(source.kind())))
+        let kind = kind(known(&format!("sources[{at}].kind"), source.kind)?);
+        Ok((id(&format!("sources[{at}].world_id"), &source.world_id, WorldId::new)?, kind))
     });
     let forced =
         request.forced_entry_ids.iter().map(|text| id("forced_entry_ids", text, EntryId::new));
@@ -42,7 +45,7 @@ pub fn ask(request: mesh::ActivateRequest) -> Result<Ask, Status> {
         forced: forced.collect::<Result<_, Status>>()?,
         live: live.collect::<Result<_, Status>>()?,
         variables: json::<Variables>("variables_json", &request.variables_json)?,
-        speakers: request.messages.iter().map(speaker).collect(),
+        speakers: request.messages.iter().enumerate().map(speaker).collect::<Result<_, _>>()?,
         seed: request.seed.clone(),
         pick_seed: request.pick_seed,
         request: scan(request, &macros)?,
@@ -53,22 +56,19 @@ pub fn ask(request: mesh::ActivateRequest) -> Result<Ask, Status> {
 fn bounds(request: &mesh::ActivateRequest) -> Result<(), Status> {
     let chars: usize = request.messages.iter().map(|message| message.text.chars().count()).sum();
     let counts = [
-        ("sources", request.sources.len(), limits::WORLDS_PER_REQUEST_MAX),
-        ("messages", request.messages.len(), limits::SCAN_MESSAGES_MAX),
-        ("messages.text", chars, limits::SCAN_CHARS_MAX),
-        ("forced_entry_ids", request.forced_entry_ids.len(), limits::RUNTIME_ENTRIES_MAX),
-        ("live", request.live.len(), limits::RUNTIME_ENTRIES_MAX),
-        ("injections", request.injections.len(), limits::SCAN_MESSAGES_MAX),
+        ("sources", request.sources.len(), "worlds", limits::WORLDS_PER_REQUEST_MAX),
+        ("messages", request.messages.len(), "messages", limits::SCAN_MESSAGES_MAX),
+        ("messages.text", chars, "characters", limits::SCAN_CHARS_MAX),
+        ("forced_entry_ids", request.forced_entry_ids.len(), "ids", limits::RUNTIME_ENTRIES_MAX),
+        ("live", request.live.len(), "entries", limits::RUNTIME_ENTRIES_MAX),
+        ("injections", request.injections.len(), "texts", limits::SCAN_MESSAGES_MAX),
     ];
-    match counts.into_iter().find(|(_, found, most)| found > most) {
-        Some((field, found, most)) => Err(limit_exceeded(field, found as u64, most as u64)),
-        None => Ok(()),
-    }
+    counts.into_iter().try_for_each(|(field, found, unit, most)| at_most(field, found, unit, most))
 }
 
 fn scan(request: mesh::ActivateRequest, macros: &mesh::MacroContext) -> Result<Request, Status> {
-    let mode = request.profile_mode();
-    let generation = generation(request.generation_type());
+    let mode = known("profile_mode", request.profile_mode)?;
+    let generation = generation(known("generation_type", request.generation_type)?);
     let messages = request.messages.into_iter().map(|message| Message {
         name: named(message.name, message.author == Author::User as i32, macros),
         text: message.text,
@@ -103,8 +103,9 @@ fn kind(kind: mesh::LoreSourceKind) -> SourceKind {
     }
 }
 
-fn speaker(message: &mesh::ActivationMessage) -> Speaker {
-    Speaker { id: message.id.clone(), is_user: message.author == Author::User as i32 }
+fn speaker((at, message): (usize, &mesh::ActivationMessage)) -> Result<Speaker, Status> {
+    let author: Author = known(&format!("messages[{at}].author"), message.author)?;
+    Ok(Speaker { id: message.id.clone(), is_user: author == Author::User })
 }
 
 fn named(name: String, is_user: bool, macros: &mesh::MacroContext) -> String {

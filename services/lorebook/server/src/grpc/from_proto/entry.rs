@@ -1,8 +1,9 @@
 //! Entries and edits of them, field by field as their masks name them.
 
 use host::{
+    field::{self, finite, known, output_only},
     mask,
-    status::{invalid, limit_exceeded},
+    status::invalid,
 };
 use kernel::{EntryId, limits};
 use lorebook_core::{
@@ -17,6 +18,9 @@ use super::id;
 
 /// A path of the wire's entry and the stored fields behind it.
 type Path = (&'static str, &'static [&'static str]);
+
+/// Where an entry lies in its request.
+struct Place(String);
 
 const PATHS: [Path; 36] = [
     ("name", &["comment"]),
@@ -66,43 +70,56 @@ const MATCH_FIELDS: [&str; 6] = [
     "match_creator_notes",
 ];
 
-pub fn create(request: &pb::CreateEntryRequest, new: EntryId) -> Result<Edit, Status> {
-    let entry = request.entry.as_ref().ok_or_else(|| invalid("entry", "is missing"))?;
+/// `within` is where a field of the request lies: nothing, or the place of a batch's edit with its dot.
+pub fn create(
+    within: &str,
+    request: &pb::CreateEntryRequest,
+    new: EntryId,
+) -> Result<Edit, Status> {
+    let entry = request.entry.as_ref();
+    let entry = entry.ok_or_else(|| invalid(format!("{within}entry"), "is missing"))?;
+    let place = Place(format!("{within}entry"));
+    place.check(entry)?;
+    place.check_output_only(entry)?;
+    place.check_sources(entry)?;
     let mut paths = given(entry);
     if let Some(mask) = request.field_mask.as_ref().filter(|mask| !mask.paths.is_empty()) {
         paths.extend(named(Some(mask))?);
     }
-    let fields = patch(entry, &paths, &request.keys_text)?;
+    let fields = place.patch(entry, &paths, &request.keys_text)?;
     let body = Box::new(fields.apply(&EntryBody::default()));
     Ok(Edit::Create { id: new, body, locked: entry.locked })
 }
 
-pub fn update(request: &pb::UpdateEntryRequest) -> Result<Edit, Status> {
-    let entry = request.entry.as_ref().ok_or_else(|| invalid("entry", "is missing"))?;
+/// As [`create`]; what the mask does not name is not looked at.
+pub fn update(within: &str, request: &pb::UpdateEntryRequest) -> Result<Edit, Status> {
+    let entry = request.entry.as_ref();
+    let entry = entry.ok_or_else(|| invalid(format!("{within}entry"), "is missing"))?;
+    let place = Place(format!("{within}entry"));
+    place.check(entry)?;
     let mask = request.update_mask.as_ref().filter(|mask| !mask.paths.is_empty());
     let paths = match mask {
         None if !request.keys_text.is_empty() => Vec::new(),
         mask => named(mask)?,
     };
     Ok(Edit::Update {
-        id: id("entry.entry_id", &entry.entry_id, EntryId::new)?,
+        id: id(&place.of("entry_id"), &entry.entry_id, EntryId::new)?,
         expected_etag: etag(&entry.etag),
-        fields: patch(entry, &paths, &request.keys_text)?,
+        fields: place.patch(entry, &paths, &request.keys_text)?,
         locked: paths.contains(&"locked").then_some(entry.locked),
     })
 }
 
-pub fn delete(request: &pb::DeleteEntryRequest) -> Result<Edit, Status> {
-    let id = id("entry_id", &request.entry_id, EntryId::new)?;
+/// As [`create`].
+pub fn delete(within: &str, request: &pb::DeleteEntryRequest) -> Result<Edit, Status> {
+    let id = id(&format!("{within}entry_id"), &request.entry_id, EntryId::new)?;
     Ok(Edit::Delete { id, expected_etag: etag(&request.etag) })
 }
 
 pub fn reorder(request: &pb::ReorderEntriesRequest) -> Result<Edit, Status> {
-    let (found, most) = (request.entry_ids.len(), limits::BOOK_ENTRIES_MAX);
-    if found > most {
-        return Err(limit_exceeded("entry_ids", found as u64, most as u64));
-    }
-    let ids = request.entry_ids.iter().map(|text| id("entry_ids", text, EntryId::new));
+    field::at_most("entry_ids", request.entry_ids.len(), "ids", limits::BOOK_ENTRIES_MAX)?;
+    let ids = request.entry_ids.iter().enumerate();
+    let ids = ids.map(|(at, text)| id(&format!("entry_ids[{at}]"), text, EntryId::new));
     Ok(Edit::Reorder { ids: ids.collect::<Result<_, _>>()? })
 }
 
@@ -111,17 +128,37 @@ pub fn batch(
     request: &pb::BatchEditEntriesRequest,
     new_id: impl Fn(usize) -> EntryId,
 ) -> Result<Vec<Edit>, Status> {
-    let (found, most) = (request.edits.len(), limits::EDITS_MAX);
-    if found > most {
-        return Err(limit_exceeded("edits", found as u64, most as u64));
-    }
+    field::at_most("edits", request.edits.len(), "edits", limits::EDITS_MAX)?;
     let edit = |(at, edit): (usize, &pb::EntryEdit)| match &edit.edit {
-        Some(Step::Create(request)) => create(request, new_id(at)),
-        Some(Step::Update(request)) => update(request),
-        Some(Step::Delete(request)) => delete(request),
+        Some(Step::Create(request)) => {
+            let within = format!("edits[{at}].create.");
+            alone(&within, &request.world_id, &request.request_id)?;
+            create(&within, request, new_id(at))
+        }
+        Some(Step::Update(request)) => {
+            let within = format!("edits[{at}].update.");
+            alone(&within, &request.world_id, &request.request_id)?;
+            update(&within, request)
+        }
+        Some(Step::Delete(request)) => {
+            let within = format!("edits[{at}].delete.");
+            alone(&within, &request.world_id, &request.request_id)?;
+            delete(&within, request)
+        }
         None => Err(invalid(format!("edits[{at}]"), "is empty")),
     };
     request.edits.iter().enumerate().map(edit).collect()
+}
+
+/// An edit of a batch has neither a world nor a request id of its own.
+fn alone(within: &str, world_id: &str, request_id: &str) -> Result<(), Status> {
+    let set = [("world_id", world_id), ("request_id", request_id)];
+    match set.into_iter().find(|(_, text)| !text.is_empty()) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(invalid(format!("{within}{name}"), "is set, where the batch's own holds for all"))
+        }
+    }
 }
 
 fn named(mask: Option<&FieldMask>) -> Result<Vec<&'static str>, Status> {
@@ -139,8 +176,8 @@ fn named(mask: Option<&FieldMask>) -> Result<Vec<&'static str>, Status> {
 
 /// Paths whose value is not the wire's zero: what a caller without a mask means.
 fn given(entry: &pb::Entry) -> Vec<&'static str> {
-    let zero = body(&pb::Entry::default()).unwrap_or_default();
-    let set = body(entry).unwrap_or_default();
+    let zero = body(&pb::Entry::default());
+    let set = body(entry);
     let differs = |name: &&str| {
         lorebook_core::fields::by_name(name).is_some_and(|field| !field.equal(&zero, &set))
     };
@@ -160,46 +197,88 @@ fn given(entry: &pb::Entry) -> Vec<&'static str> {
     given
 }
 
-fn patch(entry: &pb::Entry, paths: &[&str], typed_keys: &str) -> Result<Patch, Status> {
-    check(entry, paths)?;
-    let mut body = body(entry)?;
-    let mut fields: Vec<&str> = PATHS
-        .iter()
-        .filter(|(path, _)| paths.contains(path))
-        .flat_map(|(_, fields)| fields.iter().copied())
-        .collect();
-    if !typed_keys.is_empty() {
-        body.keys = keys_text::split(typed_keys);
-        fields.push("keys");
+// === impl Place ===
+
+impl Place {
+    fn of(&self, name: &str) -> String {
+        format!("{}.{name}", self.0)
     }
-    Patch::of(&body, &fields).map_err(|why| invalid("entry", why.to_string()))
+
+    fn patch(&self, entry: &pb::Entry, paths: &[&str], typed_keys: &str) -> Result<Patch, Status> {
+        self.check_asked(entry, paths)?;
+        let mut body = body(entry);
+        let mut fields: Vec<&str> = PATHS
+            .iter()
+            .filter(|(path, _)| paths.contains(path))
+            .flat_map(|(_, fields)| fields.iter().copied())
+            .collect();
+        if !typed_keys.is_empty() {
+            body.keys = keys_text::split(typed_keys);
+            fields.push("keys");
+        }
+        Patch::of(&body, &fields).map_err(|why| invalid(&self.0, why.to_string()))
+    }
+
+    /// What no entry of the wire may hold, asked for or not.
+    fn check(&self, entry: &pb::Entry) -> Result<(), Status> {
+        known::<pb::EntryPosition>(&self.of("position"), entry.position)?;
+        known::<pb::SecondaryLogic>(&self.of("secondary_logic"), entry.secondary_logic)?;
+        known::<pb::Layer>(&self.of("layer"), entry.layer)?;
+        known::<pb::OverlayAction>(&self.of("overlay_action"), entry.overlay_action)?;
+        finite(&self.of("probability"), entry.probability)?;
+        if role(&entry.role).is_none() {
+            let why = format!("is {:?}, not system, user or assistant", entry.role);
+            return Err(invalid(self.of("role"), why));
+        }
+        Ok(())
+    }
+
+    fn check_output_only(&self, entry: &pb::Entry) -> Result<(), Status> {
+        let set = [
+            ("entry_id", !entry.entry_id.is_empty()),
+            ("uid", entry.uid != 0),
+            ("layer", entry.layer != 0),
+            ("overlay_action", entry.overlay_action != 0),
+            ("supersedes_entry_id", !entry.supersedes_entry_id.is_empty()),
+            ("archived", entry.archived),
+            ("entry_revision", entry.entry_revision != 0),
+            ("extra_json", !entry.extra_json.is_empty()),
+            ("etag", !entry.etag.is_empty()),
+        ];
+        set.into_iter().try_for_each(|(name, is_set)| output_only(&self.of(name), is_set))
+    }
+
+    fn check_asked(&self, entry: &pb::Entry, paths: &[&str]) -> Result<(), Status> {
+        if paths.contains(&"position") && entry.position() == pb::EntryPosition::Unspecified {
+            return Err(invalid(self.of("position"), "is not set"));
+        }
+        if paths.contains(&"probability") && !(0.0..=100.0).contains(&entry.probability) {
+            return Err(invalid(self.of("probability"), "is not between 0 and 100"));
+        }
+        if paths.contains(&"match_sources") {
+            self.check_sources(entry)?;
+        }
+        Ok(())
+    }
+
+    fn check_sources(&self, entry: &pb::Entry) -> Result<(), Status> {
+        let is_source = |name: &String| MATCH_FIELDS.contains(&format!("match_{name}").as_str());
+        match entry.match_sources.iter().position(|name| !is_source(name)) {
+            None => Ok(()),
+            Some(at) => {
+                let why = format!("is {:?}, which is no source", entry.match_sources[at]);
+                Err(invalid(self.of(&format!("match_sources[{at}]")), why))
+            }
+        }
+    }
 }
 
-/// What the wire can say and no entry may hold.
-fn check(entry: &pb::Entry, paths: &[&str]) -> Result<(), Status> {
-    let asked = |path: &str| paths.contains(&path);
-    if asked("position") && entry.position() == pb::EntryPosition::Unspecified {
-        return Err(invalid("entry.position", "is unknown"));
-    }
-    if asked("probability") && !(0.0..=100.0).contains(&entry.probability) {
-        return Err(invalid("entry.probability", "is not between 0 and 100"));
-    }
-    if let Some(unknown) = entry.match_sources.iter().find(|name| {
-        asked("match_sources") && !MATCH_FIELDS.contains(&format!("match_{name}").as_str())
-    }) {
-        return Err(invalid(
-            "entry.match_sources",
-            format!("names {unknown:?}, which is no source"),
-        ));
-    }
-    Ok(())
-}
-
-fn body(entry: &pb::Entry) -> Result<EntryBody, Status> {
+/// A checked entry as it is stored.
+fn body(entry: &pb::Entry) -> EntryBody {
     let matches = |name: &str| entry.match_sources.iter().any(|source| source == name);
     #[expect(clippy::cast_precision_loss, reason = "orders and weights are small numbers")]
     let number = |whole: i64| whole as f64;
-    Ok(EntryBody {
+    EntryBody {
         comment: entry.name.clone(),
         content: entry.content.clone(),
         keys: entry.keys.clone(),
@@ -212,13 +291,13 @@ fn body(entry: &pb::Entry) -> Result<EntryBody, Status> {
         order: number(entry.order),
         position: position(entry.position()),
         depth: entry.depth,
-        role: role(&entry.role)?,
+        role: role(&entry.role).unwrap_or_default(),
         outlet_name: entry.outlet_name.clone(),
         ignore_budget: entry.ignore_budget,
         exclude_recursion: entry.exclude_recursion,
         prevent_recursion: entry.prevent_recursion,
         delay_until_recursion: entry.delay_until_recursion,
-        probability: if entry.probability.is_finite() { entry.probability } else { 0.0 },
+        probability: entry.probability,
         use_probability: entry.use_probability,
         group: entry.group.clone(),
         group_override: entry.group_override,
@@ -241,15 +320,15 @@ fn body(entry: &pb::Entry) -> Result<EntryBody, Status> {
         automation_id: entry.automation_id.clone(),
         display_index: entry.display_index,
         ..EntryBody::default()
-    })
+    }
 }
 
-fn role(name: &str) -> Result<EntryRole, Status> {
+fn role(name: &str) -> Option<EntryRole> {
     match name {
-        "" | "system" => Ok(EntryRole::System),
-        "user" => Ok(EntryRole::User),
-        "assistant" => Ok(EntryRole::Assistant),
-        other => Err(invalid("entry.role", format!("is {other:?}, not system, user or assistant"))),
+        "" | "system" => Some(EntryRole::System),
+        "user" => Some(EntryRole::User),
+        "assistant" => Some(EntryRole::Assistant),
+        _ => None,
     }
 }
 

@@ -1,9 +1,9 @@
-//! Changesets over large entries: which texts beside their operations they can do without.
+//! Changesets over large entries and evaluations of long answers: what they can do without.
 
-use host::room::{omission, spare};
+use host::room::{fit, omission, spare};
 use kernel::limits::ANSWER_BYTES_MAX;
 use prost::Message as _;
-use wire::proposal::v1::{Changeset, ProposedOperation};
+use wire::proposal::v1::{Changeset, Evaluation, ProposedOperation};
 
 /// A text beside an operation.
 type Field = (&'static str, fn(&mut ProposedOperation) -> &mut String);
@@ -28,4 +28,10 @@ pub fn changeset(mut changeset: Changeset) -> Changeset {
         beside.left_out.push(omission(name, sizes[at]));
     }
     changeset
+}
+
+pub fn evaluation(mut evaluation: Evaluation) -> Evaluation {
+    evaluation.left_out =
+        fit(&mut evaluation, ANSWER_BYTES_MAX, &[("rejected", |judged| &mut judged.rejected)]);
+    evaluation
 }
