@@ -4,6 +4,7 @@ mod commits;
 mod corpus;
 mod golden;
 mod promise_1_durable;
+mod promise_1_handed_on;
 mod promise_1_killed;
 mod promise_2_shown;
 mod promise_3_prefix;

@@ -74,13 +74,7 @@ async fn a_lost_stream_is_resumed_at_any_byte() {
     let clients = world.clients();
     let cast = clients.cast().await.expect("imported");
     let session = clients.opened(&cast, ProfileMode::Journal).await.expect("opened");
-    let request = ledger::SubmitTurnRequest {
-        session_id: session.clone(),
-        request_id: "turn-1".to_owned(),
-        content: Some(job::FIRST.to_owned()),
-        ..Default::default()
-    };
-    let mut frames = clients.turns.clone().submit_turn(request).await.expect("begun").into_inner();
+    let mut frames = clients.begin(&session, "turn-1", job::FIRST).await.expect("begun");
     let mut before = Told::default();
     while before.text().len() < 40 {
         before.push(frames.message().await.expect("a frame").expect("a frame").frame);
@@ -145,13 +139,7 @@ async fn while_a_turn_runs_another_one_is_refused_and_a_fact_is_taken() {
     let world = Plan::new().script(&slow).near().await;
     let clients = world.clients();
     let session = clients.create("create", None).await.expect("a session");
-    let request = ledger::SubmitTurnRequest {
-        session_id: session.clone(),
-        request_id: "turn-1".to_owned(),
-        content: Some(job::FIRST.to_owned()),
-        ..Default::default()
-    };
-    let mut frames = clients.turns.clone().submit_turn(request).await.expect("begun").into_inner();
+    let mut frames = clients.begin(&session, "turn-1", job::FIRST).await.expect("begun");
     frames.message().await.expect("a frame").expect("turn_started");
     let refused = clients.say(&session, "turn-2", job::SECOND).await.refused();
     assert_eq!(reason(&refused), (Code::FailedPrecondition, Reason::GenerationInProgress));
@@ -168,4 +156,45 @@ async fn while_a_turn_runs_another_one_is_refused_and_a_fact_is_taken() {
     while frames.message().await.expect("a frame").is_some() {}
     clients.say(&session, "turn-2", job::SECOND).await.expect("once it has ended");
     assert_eq!(count(&clients, &session, "turn-received").await, 2, "the refused one left nothing");
+}
+
+/// A list is made of what is kept beside the events, a reading of the events themselves.
+async fn listed_as_read(clients: &Clients, moment: &str) {
+    let list = ledger::ListSessionsRequest::default();
+    let listed = clients.sessions.clone().list_sessions(list).await.expect("a list").into_inner();
+    assert!(!listed.sessions.is_empty(), "{moment}");
+    for session in listed.sessions {
+        let request = ledger::GetSessionRequest { session_id: session.session_id.clone() };
+        let read = clients.sessions.clone().get_session(request).await.expect("a session");
+        assert_eq!(read.into_inner().session, Some(session), "{moment}");
+    }
+}
+
+async fn lists_what_a_reading_shows(world: World) {
+    let clients = world.clients();
+    let cast = clients.cast().await.expect("imported");
+    clients.create("plain", None).await.expect("a session");
+    let session = clients.opened(&cast, ProfileMode::InChat).await.expect("opened");
+    listed_as_read(&clients, "created").await;
+    let mut frames = clients.begin(&session, "turn-1", job::FIRST).await.expect("begun");
+    frames.message().await.expect("a frame").expect("turn_started");
+    let running = clients.generation_of(&session).await;
+    assert!(!running.is_empty(), "a reply is being produced");
+    listed_as_read(&clients, "while a turn runs").await;
+    while frames.message().await.expect("a frame").is_some() {}
+    listed_as_read(&clients, "afterwards").await;
+    assert_eq!(clients.generation_of(&session).await, "");
+}
+
+#[tokio::test]
+async fn a_list_shows_each_session_as_a_reading_does_near() {
+    let slow = format!("latency_ms = 50\n{}", samples::SCRIPT);
+    lists_what_a_reading_shows(Plan::new().script(&slow).near().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_shows_each_session_as_a_reading_does_far() {
+    let slow = format!("latency_ms = 50\n{}", samples::SCRIPT);
+    let Some(world) = Plan::new().script(&slow).far().await else { return };
+    lists_what_a_reading_shows(world).await;
 }

@@ -131,13 +131,7 @@ impl Client {
         request_id: &str,
         content: &str,
     ) -> Result<Told, Stopped> {
-        let request = ledger::SubmitTurnRequest {
-            session_id: session.to_owned(),
-            request_id: request_id.to_owned(),
-            content: Some(content.to_owned()),
-            ..Default::default()
-        };
-        let mut frames = self.clients.turns.clone().submit_turn(request).await?.into_inner();
+        let mut frames = self.clients.begin(session, request_id, content).await?;
         let mut told = Told::default();
         while let Some(response) = frames.message().await? {
             told.push(response.frame);
@@ -225,10 +219,9 @@ fn changeset_line(changeset: &proposal::Changeset) -> String {
 }
 
 /// The job, killed once and repeated; how it ended and how much was seen in all.
-async fn run(kill_at: usize) -> (Ending, usize) {
-    let home = Home::new(SKALD, &script());
+async fn run(home: &Home, kill_at: usize) -> (Ending, usize) {
     let mut memory = Memory::default();
-    let mut client = Client::of(&home, kill_at).await;
+    let mut client = Client::of(home, kill_at).await;
     let mut seen = 0;
     loop {
         let outcome = client.main_job(&mut memory).await;
@@ -237,7 +230,8 @@ async fn run(kill_at: usize) -> (Ending, usize) {
             Ok(()) => break,
             Err(Stopped::Killed) => {
                 client.process.kill().await;
-                client = Client::of(&home, 0).await;
+                home.let_leases_run_out().await;
+                client = Client::of(home, 0).await;
             }
             Err(Stopped::Failed(status)) => panic!("killed at {kill_at}: {status:?}"),
         }
@@ -247,12 +241,13 @@ async fn run(kill_at: usize) -> (Ending, usize) {
     (ending, seen)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_each_thing_seen_a_kill_changes_nothing_in_the_end() {
-    let (whole, points) = run(0).await;
+/// Kills at each `step`th thing seen, each in a home of its own.
+async fn a_kill_changes_nothing(step: usize, home: impl AsyncFn() -> Home) {
+    let (whole, points) = run(&home().await, 0).await;
     println!("{points} points");
     assert!(points >= POINTS_MIN, "{points} points");
-    let kills = (1..=points).map(|kill_at| async move { (kill_at, run(kill_at).await.0) });
+    let kills = (1..=points).step_by(step);
+    let kills = kills.map(async |kill_at| (kill_at, run(&home().await, kill_at).await.0));
     let mut endings = futures::stream::iter(kills).buffer_unordered(AT_ONCE);
     while let Some((kill_at, mut ending)) = endings.next().await {
         // A dead attempt at the same reply leaves its beginning and its stamp in the log, nothing else.
@@ -263,4 +258,19 @@ async fn after_each_thing_seen_a_kill_changes_nothing_in_the_end() {
         }
         assert_eq!(ending, whole, "killed at {kill_at} of {points}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_each_thing_seen_a_kill_changes_nothing_in_the_end() {
+    a_kill_changes_nothing(1, async || Home::new(SKALD, &script())).await;
+}
+
+/// At every third point: each of them takes a database of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_changes_nothing_in_the_end_on_postgres_either() {
+    if host::testing::postgres_url().await.is_none() {
+        return;
+    }
+    let home = async || Home::on_postgres(SKALD, &script()).await.expect("it was there just now");
+    a_kill_changes_nothing(3, home).await;
 }

@@ -192,15 +192,31 @@ async fn what_an_import_repairs_ignores_or_keeps_without_effect() {
 
 #[tokio::test]
 async fn without_a_provider_generation_says_so_and_everything_else_works() {
-    let world = Plan::new().without_models().near().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let world = Plan::new().without_models().in_folder(folder.path()).near().await;
     let clients = world.clients();
     let cast = clients.cast().await.expect("imported");
-    let session = clients.opened(&cast, ProfileMode::Journal).await.expect("opened");
-    let before = clients.log(&session).await.expect("a log");
-    let refused = clients.say(&session, "turn-1", job::FIRST).await.refused();
-    assert_eq!(reason(&refused), (Code::FailedPrecondition, common::Reason::ProviderNotConfigured));
-    assert!(refused.message().contains("scripted"), "{}", refused.message());
-    assert_eq!(clients.log(&session).await.expect("a log"), before, "nothing was written");
-    clients.write(&session, "write", job::authored("Still here.")).await.expect("written");
-    assert_eq!(clients.verified(&session).await.expect("verified").first_bad_offset, 0);
+    let plain = clients.create("plain", Some(cast.selection())).await.expect("created");
+    let opened = clients.opened(&cast, ProfileMode::Journal).await.expect("opened");
+    for session in [&plain, &opened] {
+        let (turn, write) = (format!("turn-{session}"), format!("write-{session}"));
+        let before = clients.log(session).await.expect("a log");
+        let refused = clients.say(session, &turn, job::FIRST).await.refused();
+        let why = (Code::FailedPrecondition, common::Reason::ProviderNotConfigured);
+        assert_eq!(reason(&refused), why);
+        assert!(refused.message().contains("scripted"), "{}", refused.message());
+        assert_eq!(clients.log(session).await.expect("a log"), before, "nothing was written");
+        clients.write(session, &write, job::authored("Still here.")).await.expect("written");
+        assert_eq!(clients.verified(session).await.expect("verified").first_bad_offset, 0);
+    }
+    drop(clients);
+    world.end().await;
+
+    // Nor was the refusal kept: once there is a provider, the same call is a turn.
+    let world = Plan::new().in_folder(folder.path()).near().await;
+    for session in [&plain, &opened] {
+        let turn = format!("turn-{session}");
+        let told = world.clients().say(session, &turn, job::FIRST).await.expect("a turn");
+        assert_eq!(told.reply().phase(), ledger::Phase::Completed);
+    }
 }

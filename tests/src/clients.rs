@@ -3,7 +3,8 @@
 use futures::stream;
 use host::link::Link;
 use http::{HeaderValue, Request, header::AUTHORIZATION};
-use tonic::{Code, Response, Status, body::Body};
+use tonic::{Code, Response, Status, Streaming, body::Body};
+use tonic_types::StatusExt as _;
 use tower::ServiceExt as _;
 use wire::{
     common::v1::{Reason, UploadHeader},
@@ -75,6 +76,15 @@ pub fn showing(link: &Link, token: &str) -> Link {
 /// Code and reason of a refusal.
 pub fn reason(status: &Status) -> (Code, Reason) {
     (status.code(), host::status::reason(status).unwrap_or(Reason::Unspecified))
+}
+
+/// The field that a refusal names: a malformed one, or one beyond its limit.
+pub fn field(status: &Status) -> String {
+    let details = status.get_error_details();
+    let malformed = details.bad_request().and_then(|request| request.field_violations.first());
+    let beyond = details.quota_failure().and_then(|quota| quota.violations.first());
+    let named = malformed.map(|named| &named.field).or(beyond.map(|named| &named.subject));
+    named.cloned().unwrap_or_default()
 }
 
 /// The header, then the bytes in chunks.
@@ -180,6 +190,22 @@ impl Clients {
             told.push(response.frame);
         }
         Ok(told)
+    }
+
+    /// As [`Clients::say`]; the frames, as they come.
+    pub async fn begin(
+        &self,
+        session: &str,
+        request_id: &str,
+        content: &str,
+    ) -> Result<Streaming<ledger::SubmitTurnResponse>, Status> {
+        let request = ledger::SubmitTurnRequest {
+            session_id: session.to_owned(),
+            request_id: request_id.to_owned(),
+            content: Some(content.to_owned()),
+            ..Default::default()
+        };
+        self.turns.clone().submit_turn(request).await.map(Response::into_inner)
     }
 
     /// What a generation has left to say behind a byte.

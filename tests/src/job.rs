@@ -191,6 +191,15 @@ impl Clients {
         Ok(created.session.unwrap_or_default().session_id)
     }
 
+    /// The generation that a list shows for a session; empty if none runs.
+    pub async fn generation_of(&self, session: &str) -> String {
+        let list = ledger::ListSessionsRequest::default();
+        let listed = self.sessions.clone().list_sessions(list).await.expect("a list").into_inner();
+        let mut sessions = listed.sessions.into_iter();
+        let found = sessions.find(|listed| listed.session_id == session);
+        found.expect("a listed session").active_generation_id
+    }
+
     /// Writes an assistant's turn that nobody generated.
     pub async fn write(
         &self,

@@ -4,6 +4,7 @@ pub mod cards;
 pub mod clients;
 pub mod job;
 pub mod observed;
+pub mod postgres;
 pub mod process;
 pub mod recording;
 pub mod script;

@@ -1,20 +1,26 @@
-//! The real binary as a process of its own, to be killed and started again.
+//! The real binary in processes of its own, to be killed, ended and started again.
 
 use std::{fs, path::PathBuf, process::Stdio};
 
-use host::link;
+use host::{link, testing};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
 };
 
-use crate::{clients::Clients, world::Links};
+use crate::{
+    clients::Clients,
+    postgres,
+    world::{Links, MESH},
+};
 
-/// Where a process and its successors live: a data folder and a file of providers.
+/// Where processes and their successors live: what they store in, and a file of providers.
 pub struct Home {
     binary: PathBuf,
     folder: TempDir,
+    /// PostgreSQL in place of the data folder.
+    database: Option<String>,
 }
 
 /// One running process. Dropping it kills it.
@@ -23,10 +29,18 @@ pub struct Process {
     pub url: String,
 }
 
+/// Four services in five processes over loopback: there are two ledgers.
+pub struct Apart {
+    pub ledgers: [Process; 2],
+    lorebook: Process,
+    loader: Process,
+    proposal: Process,
+}
+
 // === impl Home ===
 
 impl Home {
-    /// A home for `binary` whose model follows `script`.
+    /// A home for `binary` whose model follows `script`; its data are in a folder.
     pub fn new(binary: &str, script: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("script.toml");
@@ -36,24 +50,51 @@ impl Home {
             path.display()
         );
         fs::write(folder.path().join("providers.toml"), providers).expect("written");
-        Self { binary: binary.into(), folder }
+        Self { binary: binary.into(), folder, database: None }
     }
 
-    pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+    /// The same with its data in PostgreSQL. None where there is none; that is said, and the test is skipped.
+    pub async fn on_postgres(binary: &str, script: &str) -> Option<Self> {
+        let database = Some(testing::postgres_url().await?);
+        Some(Self { database, ..Self::new(binary, script) })
     }
 
-    /// Starts a process on a free port and waits until it serves.
+    /// Starts all four services in one process on a free port and waits until they serve.
     pub async fn start(&self) -> Process {
         self.start_with(&[]).await
     }
 
     pub async fn start_with(&self, args: &[&str]) -> Process {
         let mut command = Command::new(&self.binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data-dir"]);
-        command.arg(self.data()).arg("--providers").arg(self.folder.path().join("providers.toml"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+        command.arg("--data-dir").arg(self.folder.path().join("data"));
+        command.arg("--providers").arg(self.folder.path().join("providers.toml"));
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.env("SKALD_MESH_TOKEN", MESH);
+        if let Some(url) = &self.database {
+            command.args(["--database-url", url, "--database-connections", "4"]);
+        }
         Process::of(command.spawn().expect("the binary starts")).await
+    }
+
+    /// Starts each service in a process of its own, and a second ledger.
+    pub async fn start_apart(&self) -> Apart {
+        let lorebook = self.start_with(&["lorebook"]).await;
+        let loader = self.start_with(&["loader", "--lorebook-url", &lorebook.url]).await;
+        let ledger = ["ledger", "--loader-url", &loader.url];
+        let ledgers = [self.start_with(&ledger).await, self.start_with(&ledger).await];
+        let both = format!("{},{}", ledgers[0].url, ledgers[1].url);
+        let peers = ["proposal", "--ledger-url", &both, "--lorebook-url", &lorebook.url];
+        let proposal = self.start_with(&peers).await;
+        Apart { ledgers, lorebook, loader, proposal }
+    }
+
+    /// Leases of a process that is gone: in a data folder they died with it; in PostgreSQL, which may have
+    /// other processes, only time ends them, and this is that time.
+    pub async fn let_leases_run_out(&self) {
+        if let Some(url) = &self.database {
+            postgres::let_leases_run_out(url).await;
+        }
     }
 }
 
@@ -89,7 +130,7 @@ impl Process {
     }
 
     /// SIGKILL, and the wait until it is gone.
-    pub async fn kill(mut self) {
+    pub async fn kill(&mut self) {
         self.child.kill().await.expect("killed");
     }
 
@@ -106,4 +147,19 @@ fn address(line: &str) -> Option<String> {
     let line: serde_json::Value = serde_json::from_str(line).ok()?;
     let serving = line["message"] == "serving";
     serving.then(|| line["address"].as_str().map(str::to_owned)).flatten()
+}
+
+// === impl Apart ===
+
+impl Apart {
+    /// Whoever calls one of the ledgers, and the other services.
+    pub fn clients(&self, ledger: usize) -> Clients {
+        let far = |process: &Process| link::remote("peer", &process.url).expect("a url");
+        Clients::new(&Links {
+            ledger: far(&self.ledgers[ledger]),
+            loader: far(&self.loader),
+            lorebook: far(&self.lorebook),
+            proposal: far(&self.proposal),
+        })
+    }
 }

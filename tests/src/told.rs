@@ -101,6 +101,21 @@ impl Told {
         text
     }
 
+    /// The text as its reader keeps it: a delta takes the place of whatever was behind its offset, so that an
+    /// attempt that takes over begins it anew.
+    pub fn kept(&self) -> String {
+        let mut text = String::new();
+        for frame in &self.frames {
+            if let Frame::Delta(delta) = frame {
+                let at = usize::try_from(delta.offset).expect("a small text");
+                assert!(at <= text.len(), "deltas without gap");
+                text.truncate(at);
+                text.push_str(&delta.text);
+            }
+        }
+        text
+    }
+
     fn find<'a, T>(&'a self, name: &str, pick: impl Fn(&'a Frame) -> Option<&'a T>) -> &'a T {
         let found = self.frames.iter().find_map(pick);
         found.unwrap_or_else(|| panic!("no {name} among {:#?}", self.frames))

@@ -100,10 +100,9 @@ impl Ledger {
             .map_err(|error| Error::Internal(format!("a stored answer: {error}")))?;
         let owner = &caller.principal.owner;
         if let Some(run) = self.inner.board.find(&owner.tenant, &reference.generation) {
-            return Ok(self.follow_run(run, 0));
+            return Ok(self.follow_run(run));
         }
-        let row = self.store().generation(owner, &reference.generation).await?;
-        let row = row.ok_or_else(|| Error::no_generation(&reference.generation))?;
+        let row = self.generation_row(owner, &reference.generation).await?;
         let heir = Heir { caller: caller.clone(), submit: submit.clone() };
         if row.running
             && row.dead
@@ -112,8 +111,7 @@ impl Ledger {
         {
             return Ok(self.start(&heir, started));
         }
-        let Reference { session, generation } = reference;
-        self.follow(owner.clone(), session, generation, 0, Some(heir)).await
+        self.follow(owner.clone(), row, 0, Some(heir)).await
     }
 
     /// Nothing where somebody else took the generation over, or closed it.
@@ -151,7 +149,7 @@ impl Ledger {
             run: run.clone(),
         };
         self.inner.shutdown.spawn(reply.run());
-        self.follow_run(run, 0)
+        self.follow_run(run)
     }
 }
 

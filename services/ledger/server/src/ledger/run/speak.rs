@@ -21,6 +21,7 @@ use crate::{
     error::Error,
     ledger::{
         append::{Beside, WriteError, Writer},
+        evaluation::job_of,
         frames::{self, Frame},
         queue::EvaluateTurn,
         record::RequestRecord,
@@ -197,7 +198,7 @@ impl Reply {
             model: settings.proposal.model.clone().or_else(|| settings.model.clone()),
             scopes: self.caller.principal.scopes.clone(),
         };
-        let job = JobId::derived(&[completed.alternative.as_str(), "evaluate", "1"]);
+        let job = job_of(&completed.alternative);
         Some(NewJob { job, place: decision.state.head().offset, work: work.to_bytes() })
     }
 }
