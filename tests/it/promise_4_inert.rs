@@ -8,6 +8,7 @@ use ledger::{AuthoredTurn, Phase, TurnClass, Visibility, WhenBusy};
 use model::{Abilities, Scripted};
 use skald::demo::samples;
 use tests::{
+    clients,
     recording::Recording,
     world::{ADA, BOB},
 };
@@ -164,13 +165,8 @@ async fn begins_a_turn(
     clients: &Clients,
     session: &str,
 ) -> tonic::Streaming<ledger::SubmitTurnResponse> {
-    let request = ledger::SubmitTurnRequest {
-        session_id: session.to_owned(),
-        request_id: "running".to_owned(),
-        content: Some("Tell me of the old bell.".to_owned()),
-        ..Default::default()
-    };
-    let mut frames = clients.turns.clone().submit_turn(request).await.expect("begun").into_inner();
+    let frames = clients.begin(session, "running", "Tell me of the old bell.").await;
+    let mut frames = frames.expect("begun");
     frames.message().await.expect("a frame").expect("turn_started");
     frames
 }
@@ -205,4 +201,46 @@ async fn an_assistant_first_history_is_normalised_and_that_is_said() {
     let roles: Vec<_> = replies[0].iter().map(|(role, _)| role.as_str()).collect();
     let first = roles.iter().position(|role| *role != "system").expect("messages");
     assert_eq!(roles[first], "user", "the provider saw a user first: {roles:?}");
+}
+
+/// What one field may not say.
+type Fault = (&'static str, fn(&mut AuthoredTurn));
+
+const FAULTS: [Fault; 10] = [
+    ("author", |turn| turn.author = 0),
+    ("author", |turn| turn.author = Author::User.into()),
+    ("content", |turn| turn.content.clear()),
+    ("content", |turn| turn.content = "x".repeat(kernel::limits::TURN_BYTES_MAX + 1)),
+    ("turn_class", |turn| turn.turn_class = 99),
+    ("turn_class", |turn| turn.turn_class = TurnClass::Instruction.into()),
+    ("effects", |turn| turn.effects = 99),
+    ("claimed_time", |turn| {
+        turn.claimed_time = Some(prost_types::Timestamp { seconds: 1, nanos: -1 });
+    }),
+    ("claimed_time", |turn| {
+        turn.claimed_time = Some(prost_types::Timestamp { seconds: 200_000_000_000, nanos: 0 });
+    }),
+    ("visibility", |turn| turn.visibility = Some(Visibility::default())),
+];
+
+/// The same turn lies in `turn` of one request and in `opening` of the other.
+#[tokio::test]
+async fn a_refused_field_is_named_by_its_place_in_the_request() {
+    let world = World::near().await;
+    let clients = world.clients();
+    let session = clients.create("create", None).await.expect("a session");
+    for (field, spoil) in FAULTS {
+        let mut turn = job::authored("Hello.");
+        spoil(&mut turn);
+        let written = clients.write(&session, "write", turn.clone()).await.refused();
+        assert_eq!(clients::field(&written), format!("turn.{field}"), "{written:?}");
+        let request = ledger::CreateSessionWithOpeningRequest {
+            request_id: "open".to_owned(),
+            opening: Some(turn),
+            ..Default::default()
+        };
+        let opened = clients.authored.clone().create_session_with_opening(request).await.refused();
+        assert_eq!(clients::field(&opened), format!("opening.{field}"), "{opened:?}");
+    }
+    assert!(clients.history(&session).await.expect("turns").is_empty(), "nothing was written");
 }

@@ -3,7 +3,11 @@
 use host::caller::caller;
 use wire::ledger::v1::{self as pb, authored_history_service_server::AuthoredHistoryService};
 
-use super::{Handler, Reply, from_proto, replayable, status::status, to_proto};
+use super::{
+    Handler, Reply, from_proto, replayable,
+    status::{status, status_of},
+    to_proto,
+};
 
 #[tonic::async_trait]
 impl AuthoredHistoryService for Handler {
@@ -13,8 +17,8 @@ impl AuthoredHistoryService for Handler {
     ) -> Reply<pb::CreateSessionWithOpeningResponse> {
         let caller = caller(&request)?.clone();
         let new = from_proto::new_session_with_opening(&caller, request.into_inner())?;
-        let (session, opening, replayed) =
-            self.ledger.create_session(&caller, new).await.map_err(status)?;
+        let created = self.ledger.create_session(&caller, new).await;
+        let (session, opening, replayed) = created.map_err(|error| status_of("opening", error))?;
         let response = pb::CreateSessionWithOpeningResponse {
             session: Some(to_proto::session(&session)),
             opening: opening.as_ref().map(to_proto::turn),

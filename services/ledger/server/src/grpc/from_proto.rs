@@ -289,15 +289,22 @@ fn authored_turn(field: &str, given: pb::AuthoredTurn) -> Checked<AuthoredTurn> 
         text: text(&within("content"), given.content)?,
         effects: Effects::None,
         visibility,
-        claimed_at: given.claimed_time.map(timestamp),
+        claimed_at: given
+            .claimed_time
+            .map(|at| timestamp(within("claimed_time"), at))
+            .transpose()?,
         origin: given.origin,
         provider_wants_user_first: false,
     })
 }
 
-fn timestamp(given: prost_types::Timestamp) -> Timestamp {
-    let micros = given.seconds.saturating_mul(1_000_000);
-    Timestamp::from_micros(micros.saturating_add(i64::from(given.nanos / 1_000)))
+fn timestamp(field: String, given: prost_types::Timestamp) -> Checked<Timestamp> {
+    let within_years = (-62_135_596_800..=253_402_300_799).contains(&given.seconds);
+    if !within_years || !(0..1_000_000_000).contains(&given.nanos) {
+        return Err(invalid(field, "is not a time of the years 1 to 9999"));
+    }
+    let micros = given.seconds * 1_000_000 + i64::from(given.nanos / 1_000);
+    Ok(Timestamp::from_micros(micros))
 }
 
 pub(super) fn finish(request: mesh_pb::CompleteWorkRequest) -> Checked<(JobLease, Finish)> {
@@ -309,12 +316,13 @@ pub(super) fn finish(request: mesh_pb::CompleteWorkRequest) -> Checked<(JobLease
     let evaluation = Some(request.evaluation_id).filter(|id| !id.is_empty());
     let evaluation = evaluation.map(EvaluationId::new).transpose();
     let evaluation = evaluation.map_err(|why| invalid("evaluation_id", why.to_string()))?;
-    let changesets = request.changesets.into_iter().map(|staged| {
+    let changesets = request.changesets.into_iter().enumerate().map(|(index, staged)| {
+        let within = |name: &str| format!("changesets[{index}].{name}");
         Ok(ProposedChangeset {
             changeset: ChangesetId::new(&staged.changeset_id)
-                .map_err(|why| invalid("changesets.changeset_id", why.to_string()))?,
+                .map_err(|why| invalid(within("changeset_id"), why.to_string()))?,
             world: WorldId::new(&staged.world_id)
-                .map_err(|why| invalid("changesets.world_id", why.to_string()))?,
+                .map_err(|why| invalid(within("world_id"), why.to_string()))?,
             world_name: staged.world_name,
             operations: staged.operation_count,
             summary: staged.summary,

@@ -17,6 +17,11 @@ use crate::{error::Error, store::StoreError};
 const RETRY: Duration = Duration::from_millis(250);
 
 pub(super) fn status(error: Error) -> Status {
+    status_of("turn", error)
+}
+
+/// As [`status`], for a request that names the turn it writes otherwise.
+pub(super) fn status_of(turn: &str, error: Error) -> Status {
     match error {
         Error::Invalid { field, why } => invalid(field, why),
         Error::NotFound { kind, id } => not_found(kind, &id),
@@ -36,7 +41,7 @@ pub(super) fn status(error: Error) -> Status {
             "",
             format!("the head is {found}, not {expected}: read again, decide again"),
         ),
-        Error::Rejected(rejection) => rejected(rejection),
+        Error::Rejected(rejection) => rejected(turn, rejection),
         Error::LeaseLost => {
             precondition(Reason::LeaseLost, "lease", "the lease is held by a newer attempt")
         }
@@ -84,15 +89,17 @@ fn in_progress(generation: &str) -> Status {
     precondition(Reason::GenerationInProgress, generation, why)
 }
 
-fn rejected(rejection: Rejection) -> Status {
+/// `turn` is the field of the request that holds the turn to write.
+fn rejected(turn: &str, rejection: Rejection) -> Status {
     let why = rejection.to_string();
+    let within = |field: &str| format!("{turn}.{field}");
     match rejection {
         Rejection::SessionAbsent => not_found("session", ""),
         Rejection::TurnUnknown(seq) => not_found("turn", &seq.to_string()),
         Rejection::AlternativeUnknown => not_found("alternative", ""),
         Rejection::AuthorNotInjectable => {
             host::status::Refusal::new(Reason::AuthorNotInjectable, why.clone())
-                .field("turn.author", why)
+                .field(within("author"), why)
                 .into()
         }
         Rejection::ScopeMissing(name) => match Scope::from_name(name) {
@@ -102,12 +109,12 @@ fn rejected(rejection: Rejection) -> Status {
         Rejection::TierMayNotKey(_) => invalid("key", "may not be sent by a caller of this tier"),
         Rejection::KeyReserved(key) => precondition(Reason::KeyReserved, &key, why),
         Rejection::ClassNotAllowed { .. } => {
-            invalid("turn.turn_class", format!("does not fit: {why}"))
+            invalid(within("turn_class"), format!("does not fit: {why}"))
         }
-        Rejection::VisibleToNobody | Rejection::MemoryUnseen => invalid("turn.visibility", why),
-        Rejection::ImportIneligible => invalid("turn.effects", why),
+        Rejection::VisibleToNobody | Rejection::MemoryUnseen => invalid(within("visibility"), why),
+        Rejection::ImportIneligible => invalid(within("effects"), why),
         Rejection::ClaimedInFuture { latest, .. } => {
-            invalid("turn.claimed_time", format!("lies after {latest}"))
+            invalid(within("claimed_time"), format!("lies after {latest}"))
         }
         Rejection::GenerationInProgress(generation) => in_progress(generation.as_str()),
         Rejection::GenerationClosed(generation) => {
@@ -115,7 +122,7 @@ fn rejected(rejection: Rejection) -> Status {
         }
         Rejection::FenceOutdated { .. } => precondition(Reason::LeaseLost, "generation", why),
         Rejection::AssistantFirstUnsupported => {
-            precondition(Reason::AssistantFirstUnsupported, "turn", why)
+            precondition(Reason::AssistantFirstUnsupported, turn, why)
         }
         Rejection::KeyOwned { key, .. } => precondition(Reason::KeyOwned, &key, why),
         Rejection::RevisionMoved { .. } | Rejection::TurnRetracted(_) => {
