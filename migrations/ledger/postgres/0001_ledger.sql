@@ -4,13 +4,16 @@ create table sessions (
     tenant text collate "C" not null,
     subject text collate "C" not null,
     session_id text collate "C" not null,
-    -- pending | live
+    -- pending | live | deleted
     status text collate "C" not null,
     -- what a pending session still needs in order to be finished (JSON)
     pending bytea,
     title text collate "C" not null,
     created_at bigint not null,
     head bigint not null,
+    -- what lists show, as the events up to the head leave it; empty while pending
+    turn_count bigint not null default 0,
+    settings bytea,
     primary key (tenant, session_id)
 );
 

@@ -4,13 +4,16 @@ create table sessions (
     tenant text not null,
     subject text not null,
     session_id text not null,
-    -- pending | live
+    -- pending | live | deleted
     status text not null,
     -- what a pending session still needs in order to be finished (JSON)
     pending blob,
     title text not null,
     created_at integer not null,
     head integer not null,
+    -- what lists show, as the events up to the head leave it; empty while pending
+    turn_count integer not null default 0,
+    settings blob,
     primary key (tenant, session_id)
 ) without rowid;
 

@@ -14,7 +14,7 @@ use std::{
 
 use host::{database::Sqlite, testing};
 use kernel::{Owner, SessionId, Subject, SystemClock, TenantId, Timestamp};
-use ledger::store::{Append, GenerationWrite, NewSession, Store, sqlite::SqliteStore};
+use ledger::store::{Append, Listed, NewSession, Store, sqlite::SqliteStore};
 use ledger_core::{
     Actor, Envelope, Lease, Settings, State,
     command::Text,
@@ -96,18 +96,8 @@ async fn through_the_store(scripts: Vec<Script>) -> Duration {
 }
 
 fn append(script: &Script, events: Vec<Record>) -> Append {
-    Append {
-        owner: owner(),
-        session: script.session.clone(),
-        events,
-        generation: GenerationWrite::Untouched,
-        request: None,
-        texts: Vec::new(),
-        jobs: Vec::new(),
-        answer: None,
-        finished: None,
-        creates: None,
-    }
+    let listed = Listed { settings: Settings::default(), turn_count: 0, deleted: false };
+    Append { events, listed: Some(listed), ..Append::to(&owner(), &script.session) }
 }
 
 // --- the floor ---

@@ -9,15 +9,21 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use host::idempotency::{Answer, Scope};
 use kernel::{Digest, GenerationId, JobId, Owner, SessionId, Timestamp};
-use ledger_core::event::{Kind, Record};
-
-use crate::attempt::Entry;
+use ledger_core::{
+    Settings,
+    event::{Kind, Record},
+};
 
 pub mod postgres;
 pub mod sqlite;
 
 mod rows;
 mod sql;
+mod statement;
+mod verbs;
+mod write;
+
+pub use write::{Append, GenerationLease, GenerationWrite, Listed, NewJob, NewSession};
 
 #[cfg(test)]
 mod contract;
@@ -31,6 +37,15 @@ pub struct SessionRow {
     pub head: u64,
 }
 
+/// A session as lists show it, without its events: what [`Listed`] was with its newest ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedSession {
+    pub row: SessionRow,
+    pub settings: Settings,
+    pub turn_count: u64,
+    pub active_generation: Option<GenerationId>,
+}
+
 /// A session whose creation is not finished: the loader has not answered, or the process died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingSession {
@@ -41,63 +56,11 @@ pub struct PendingSession {
     pub recorded_at: Timestamp,
 }
 
-/// One atomic write to one session.
-#[derive(Debug, Clone)]
-pub struct Append {
-    pub owner: Owner,
-    pub session: SessionId,
-    /// In order; the first one's offset is the expected head + 1.
-    pub events: Vec<Record>,
-    pub generation: GenerationWrite,
-    pub request: Option<RequestRow>,
-    /// Texts that a request's record names by digest; kept once per owner.
-    pub texts: Vec<(Digest, String)>,
-    pub jobs: Vec<NewJob>,
-    /// The stored answer, where the caller named its attempt.
-    pub answer: Option<Entry>,
-    /// A finished job goes with the events that it brought.
-    pub finished: Option<JobLease>,
-    /// Set on the first append: the row that makes the session live.
-    pub creates: Option<NewSession>,
-}
-
-/// The session row that comes with the first events.
-#[derive(Debug, Clone)]
-pub struct NewSession {
-    pub title: String,
-    pub created_at: Timestamp,
-}
-
 /// The record beside a stamp; `record` is JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRow {
     pub offset: u64,
     pub record: Vec<u8>,
-}
-
-/// What an append does to the session's generation. Whoever writes under a fence has folded the event
-/// that set it, and the head decides; the rows are checked all the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GenerationWrite {
-    /// The generation is not this append's business.
-    Untouched,
-    /// Opens one; refused if another runs.
-    Open(GenerationLease),
-    /// Takes a dead one over under the next fence; refused unless the fence is still the one seen.
-    TakeOver { lease: GenerationLease, seen_fence: u64 },
-    /// Ends it; refused under an old fence.
-    Close { generation: GenerationId, fence: u64 },
-    /// Ends a dead one and opens another.
-    Replace { generation: GenerationId, fence: u64, lease: GenerationLease },
-}
-
-/// The lease under which a reply is produced.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GenerationLease {
-    pub generation: GenerationId,
-    pub reply_seq: u64,
-    pub fence: u64,
-    pub lease_ms: i64,
 }
 
 /// A generation as its row tells it.
@@ -111,14 +74,6 @@ pub struct GenerationRow {
     pub running: bool,
     /// Its lease has run out, or its process is gone.
     pub dead: bool,
-}
-
-/// Work to queue with the events that caused it; `work` is JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewJob {
-    pub job: JobId,
-    pub place: u64,
-    pub work: Vec<u8>,
 }
 
 /// A claim on a leased job.
@@ -218,7 +173,7 @@ pub trait Store: Send + Sync + 'static {
         owner: &Owner,
         after: Option<&SessionCursor>,
         limit: u32,
-    ) -> Result<Vec<SessionRow>, StoreError>;
+    ) -> Result<Vec<ListedSession>, StoreError>;
 
     /// All of the append, or nothing of it.
     async fn append(&self, append: Append) -> Result<(), AppendError>;
@@ -262,6 +217,13 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
 
     async fn request(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        offset: u64,
+    ) -> Result<Option<RequestRow>, StoreError>;
+    /// The newest request record before an offset.
+    async fn request_before(
         &self,
         owner: &Owner,
         session: &SessionId,

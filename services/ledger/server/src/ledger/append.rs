@@ -107,16 +107,13 @@ impl Ledger {
         let queues = !beside.jobs.is_empty();
         let settles = beside.finished.is_some();
         let append = Append {
-            owner: owner.clone(),
-            session: session.clone(),
-            events: decision.events.iter().cloned().map(|event| event.into_record()).collect(),
             generation: generation_write(before, &decision.state),
             request: beside.request,
             texts: beside.texts,
             jobs: beside.jobs,
             answer: beside.answer,
             finished: beside.finished,
-            creates: None,
+            ..Append::to(owner, session).with(decision.events.iter().cloned(), &decision.state)
         };
         let is_empty = append.events.is_empty() && append.answer.is_none() && !settles;
         if !is_empty {

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    store::{Append, GenerationWrite, JobLease, JobRow},
+    store::{Append, JobLease, JobRow},
 };
 
 /// How often the queue is looked at for work of other processes.
@@ -208,18 +208,7 @@ impl Ledger {
     }
 
     async fn drop_job(&self, owner: &Owner, session: &SessionId, lease: JobLease) -> Result<()> {
-        let append = Append {
-            owner: owner.clone(),
-            session: session.clone(),
-            events: Vec::new(),
-            generation: GenerationWrite::Untouched,
-            request: None,
-            texts: Vec::new(),
-            jobs: Vec::new(),
-            answer: None,
-            finished: Some(lease),
-            creates: None,
-        };
+        let append = Append { finished: Some(lease), ..Append::to(owner, session) };
         self.store().append(append).await?;
         self.inner.board.settled.notify_waiters();
         Ok(())

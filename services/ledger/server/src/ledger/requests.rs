@@ -239,13 +239,8 @@ impl Ledger {
         session: &SessionId,
         offset: u64,
     ) -> Result<Option<RequestRecord>> {
-        let kind = ledger_core::Kind::LlmRequestRequested;
-        let stamps = self.store().events_of(owner, session, kind, 0).await?;
-        let before = stamps.iter().rev().find(|stamp| stamp.meta.offset < offset);
-        match before {
-            Some(stamp) => self.request_record(owner, session, stamp.meta.offset).await.map(Some),
-            None => Ok(None),
-        }
+        let row = self.store().request_before(owner, session, offset).await?;
+        row.map(|row| RequestRecord::from_bytes(&row.record)).transpose()
     }
 
     pub(super) async fn request_record(

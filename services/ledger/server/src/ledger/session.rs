@@ -17,9 +17,7 @@ use super::{Ledger, actor_of, load::Loaded, turns::TurnView};
 use crate::{
     attempt::Attempt,
     error::{Error, Result},
-    store::{
-        self, Append, AppendError, GenerationWrite, PendingSession, SessionCursor, SessionRow,
-    },
+    store::{self, Append, AppendError, ListedSession, PendingSession, SessionCursor},
 };
 
 /// What a caller wants created.
@@ -90,16 +88,9 @@ impl Ledger {
         }
 
         let append = Append {
-            owner: owner.clone(),
-            session: session.clone(),
-            events: decision.events.into_iter().map(|event| event.into_record()).collect(),
-            generation: GenerationWrite::Untouched,
-            request: None,
-            texts: Vec::new(),
-            jobs: Vec::new(),
             answer: new.attempt.entry(session.as_str().as_bytes()),
-            finished: None,
             creates: Some(store::NewSession { title: new.title.clone(), created_at: self.now() }),
+            ..Append::to(owner, &session).with(decision.events, &decision.state)
         };
         match self.store().append(append).await {
             Ok(()) => self.created(owner, &session, false).await,
@@ -175,24 +166,15 @@ impl Ledger {
         Ok(view(&self.load(owner, session).await?))
     }
 
-    /// Up to `limit` sessions after the cursor, newest first.
+    /// Up to `limit` sessions after the cursor, newest first. Costs one read, however long they are.
     pub async fn sessions(
         &self,
         owner: &Owner,
         after: Option<&SessionCursor>,
         limit: u32,
     ) -> Result<Vec<SessionView>> {
-        let rows: Vec<SessionRow> = self.store().sessions(owner, after, limit).await?;
-        let mut views = Vec::with_capacity(rows.len());
-        for row in rows {
-            match self.load(owner, &row.session).await {
-                Ok(loaded) => views.push(view(&loaded)),
-                // Hidden since the list was read.
-                Err(Error::NotFound { .. }) => {}
-                Err(other) => return Err(other),
-            }
-        }
-        Ok(views)
+        let listed = self.store().sessions(owner, after, limit).await?;
+        Ok(listed.into_iter().map(SessionView::from).collect())
     }
 
     /// The stored answer to an attempt: its reference, if the attempt is the same request.
@@ -219,6 +201,22 @@ impl Ledger {
         let provider = settings.model.as_ref().and_then(|model| self.model(&model.provider).ok());
         let wants = provider.is_some_and(|provider| provider.abilities().user_first);
         AuthoredTurn { provider_wants_user_first: wants, ..turn }
+    }
+}
+
+// === impl SessionView ===
+
+impl From<ListedSession> for SessionView {
+    fn from(listed: ListedSession) -> Self {
+        Self {
+            session: listed.row.session,
+            title: listed.row.title,
+            created_at: listed.row.created_at,
+            settings: listed.settings,
+            head: listed.row.head,
+            turn_count: listed.turn_count,
+            active_generation: listed.active_generation,
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! What every store of the ledger must do, run on both databases.
 
+mod jobs;
+mod sessions;
+
 use std::sync::Arc;
 
 use host::idempotency::Scope;
@@ -8,13 +11,14 @@ use kernel::{
     Timestamp,
 };
 use ledger_core::{
-    Actor, Decision, Envelope, Lease, Settings, State,
+    Actor, Decision, Envelope, Lease, Settings, State, Verb,
     command::Text,
     decide,
     decide::{AddContext, Create},
 };
 use prompt::derive::Tier;
 
+use self::{jobs::*, sessions::*};
 use super::{
     Append, AppendError, GenerationLease, GenerationWrite, JobLease, JobState, NewJob, NewSession,
     PendingSession, Store, postgres::PostgresStore, sqlite::SqliteStore,
@@ -67,6 +71,8 @@ contract! {
     chunks_are_read_back_in_order_and_go_with_the_generation
     texts_are_kept_once_per_owner
     sessions_are_listed_newest_first
+    a_listed_session_is_what_its_events_fold_to
+    the_request_before_an_offset_is_the_newest_of_them
 }
 
 async fn sqlite() -> Bench {
@@ -121,30 +127,14 @@ fn creation(session: &SessionId, owner: &Owner) -> Decision<()> {
     decide(&State::default(), &envelope(), create).expect("decided")
 }
 
-fn empty(owner: &Owner, session: &SessionId) -> Append {
-    Append {
-        owner: owner.clone(),
-        session: session.clone(),
-        events: Vec::new(),
-        generation: GenerationWrite::Untouched,
-        request: None,
-        texts: Vec::new(),
-        jobs: Vec::new(),
-        answer: None,
-        finished: None,
-        creates: None,
-    }
-}
-
 impl Bench {
     async fn create_named(&self, name: &str, at: i64) -> State {
         let (owner, session) = (owner("ada"), SessionId::new(name).expect("an id"));
         let decision = creation(&session, &owner);
         let created_at = Timestamp::from_micros(at);
         let append = Append {
-            events: decision.events.into_iter().map(|event| event.into_record()).collect(),
             creates: Some(NewSession { title: name.to_owned(), created_at }),
-            ..empty(&owner, &session)
+            ..Append::to(&owner, &session).with(decision.events, &decision.state)
         };
         self.store.append(append).await.expect("created");
         decision.state
@@ -157,10 +147,14 @@ impl Bench {
     /// One more event on a state, not yet appended.
     fn fact(&self, state: &State, text: &str) -> (Append, State) {
         let content = Text::new(text).expect("a text");
-        let verb = AddContext { key: None, content };
+        self.decided(state, AddContext { key: None, content })
+    }
+
+    /// What a verb decides on a state, not yet appended.
+    fn decided(&self, state: &State, verb: impl Verb) -> (Append, State) {
         let decision = decide(state, &envelope(), verb).expect("decided");
-        let events = decision.events.into_iter().map(|event| event.into_record()).collect();
-        (Append { events, ..empty(&owner("ada"), &session()) }, decision.state)
+        let append = Append::to(&owner("ada"), &session());
+        (append.with(decision.events, &decision.state), decision.state)
     }
 
     async fn head(&self) -> u64 {
@@ -182,30 +176,6 @@ fn attempt(id: &str, request: &str) -> Attempt {
     let request_id = RequestId::new(id).expect("an id");
     let scope = Scope::new(&owner("ada"), "skald.ledger.v1.Test/Test", request_id);
     Attempt { scope: Some(scope), request: kernel::digest(request.as_bytes()) }
-}
-
-async fn a_created_session_is_read_back_whole(bench: Bench) {
-    let state = bench.create().await;
-    let (append, _) = bench.fact(&state, "a fact with \u{0} and 龙");
-    let written = append.events.clone();
-    bench.store.append(append).await.expect("appended");
-    let read = bench.store.events(&owner("ada"), &session(), 2, 10).await.expect("read");
-    assert_eq!(read, written);
-    let named = bench.store.events_at(&owner("ada"), &session(), &[2, 9]).await.expect("read");
-    assert_eq!(named, written);
-    let kind = written[0].meta.kind;
-    let of = bench.store.events_of(&owner("ada"), &session(), kind, 1).await.expect("read");
-    assert_eq!(of, written);
-    let row = bench.store.session(&owner("ada"), &session()).await.expect("read").expect("there");
-    assert_eq!((row.title.as_str(), row.head), ("s1", 2));
-}
-
-async fn another_owner_sees_nothing(bench: Bench) {
-    bench.create().await;
-    let row = bench.store.session(&owner("bob"), &session()).await.expect("read");
-    assert_eq!(row, None);
-    let rows = bench.store.sessions(&owner("bob"), None, 10).await.expect("read");
-    assert_eq!(rows, vec![]);
 }
 
 async fn an_append_behind_the_head_is_refused_and_writes_nothing(bench: Bench) {
@@ -293,103 +263,6 @@ async fn a_generation_under_an_old_fence_is_refused(bench: Bench) {
     assert_eq!(bench.store.running(&owner("ada"), &session()).await.expect("read"), None);
 }
 
-async fn a_pending_session_becomes_live_or_is_forgotten(bench: Bench) {
-    let pending = |name: &str| PendingSession {
-        owner: owner("ada"),
-        session: SessionId::new(name).expect("an id"),
-        request: b"{}".to_vec(),
-        recorded_at: Timestamp::from_micros(5),
-    };
-    for name in ["s1", "s2"] {
-        bench.store.begin_session(&pending(name)).await.expect("begun");
-        bench.store.begin_session(&pending(name)).await.expect("begun twice");
-    }
-    assert_eq!(bench.store.session(&owner("ada"), &session()).await.expect("read"), None);
-    bench.create().await;
-    let later = Timestamp::from_micros(6);
-    let left = bench.store.pending_sessions(later, 10).await.expect("read");
-    assert_eq!(left, vec![pending("s2")]);
-    bench.store.drop_pending(&owner("ada"), &session()).await.expect("a live one is kept");
-    assert_eq!(bench.head().await, 1);
-    bench.store.drop_pending(&owner("ada"), &pending("s2").session).await.expect("dropped");
-    assert_eq!(bench.store.pending_sessions(later, 10).await.expect("read"), vec![]);
-}
-
-async fn jobs_are_leased_one_per_session_and_finished_with_events(bench: Bench) {
-    let state = bench.create().await;
-    let (append, state) = bench.fact(&state, "one");
-    let jobs = vec![job("j1", 2), job("j2", 3)];
-    bench.store.append(Append { jobs, ..append }).await.expect("queued");
-    let first = bench.store.lease_jobs("w", 10, LEASE_MS).await.expect("leased");
-    assert_eq!(first.len(), 1, "one session, one job at a time");
-    assert_eq!((first[0].lease.job.as_str(), first[0].attempt), ("j1", 1));
-    assert_eq!(bench.store.lease_jobs("v", 10, LEASE_MS).await.expect("leased"), vec![]);
-    let known = bench.store.leased(&owner("ada"), &first[0].lease).await.expect("read");
-    assert_eq!(known.as_ref(), first.first());
-
-    let stale = JobLease { fence: 99, ..first[0].lease.clone() };
-    let (append, state) = bench.fact(&state, "two");
-    let refused = bench.store.append(Append { finished: Some(stale), ..append.clone() }).await;
-    assert!(matches!(refused, Err(AppendError::LeaseLost)), "{refused:?}");
-    let finished = Some(first[0].lease.clone());
-    bench.store.append(Append { finished, ..append }).await.expect("finished");
-    let done = bench.store.job(&owner("ada"), &first[0].lease.job).await.expect("read");
-    assert_eq!(done, JobState::Finished);
-    let next = bench.store.lease_jobs("w", 10, LEASE_MS).await.expect("leased");
-    assert_eq!(next[0].lease.job.as_str(), "j2");
-
-    let nothing =
-        Append { finished: Some(next[0].lease.clone()), ..empty(&owner("ada"), &session()) };
-    bench.store.append(nothing).await.expect("finished without events");
-    assert_eq!(bench.head().await, 3);
-    let _ = state;
-}
-
-async fn a_failed_job_is_parked_and_lets_the_next_one_through(bench: Bench) {
-    let state = bench.create().await;
-    let (append, _) = bench.fact(&state, "one");
-    let jobs = vec![job("j1", 2), job("j2", 3)];
-    bench.store.append(Append { jobs, ..append }).await.expect("queued");
-    let leased = bench.store.lease_jobs("w", 1, LEASE_MS).await.expect("leased");
-    let again = bench.store.release_job(&owner("ada"), &leased[0].lease, "no", Some(0)).await;
-    assert!(again.expect("released"));
-    bench.clock.advance_ms(1);
-    let second = bench.store.lease_jobs("w", 1, LEASE_MS).await.expect("leased");
-    assert_eq!((second[0].lease.job.as_str(), second[0].attempt), ("j1", 2));
-    let late = bench.store.release_job(&owner("ada"), &leased[0].lease, "late", None).await;
-    assert!(!late.expect("asked"), "the first lease is lost");
-    let parked = bench.store.release_job(&owner("ada"), &second[0].lease, "broken", None).await;
-    assert!(parked.expect("parked"));
-    let state = bench.store.job(&owner("ada"), &second[0].lease.job).await.expect("read");
-    assert_eq!(state, JobState::Parked { failure: "broken".to_owned() });
-    let next = bench.store.lease_jobs("w", 1, LEASE_MS).await.expect("leased");
-    assert_eq!(next[0].lease.job.as_str(), "j2");
-}
-
-async fn a_job_whose_workers_all_died_is_parked(bench: Bench) {
-    let state = bench.create().await;
-    let (append, _) = bench.fact(&state, "one");
-    bench.store.append(Append { jobs: vec![job("j1", 2)], ..append }).await.expect("queued");
-    for attempt in 1..=kernel::limits::JOB_ATTEMPTS_MAX {
-        // Expired as soon as it is given: its worker is as good as dead.
-        let leased = bench.store.lease_jobs("w", 1, -1).await.expect("leased");
-        assert_eq!(leased[0].attempt, attempt);
-    }
-    assert_eq!(bench.store.lease_jobs("w", 1, -1).await.expect("asked"), vec![]);
-    let job = JobId::new("j1").expect("an id");
-    let state = bench.store.job(&owner("ada"), &job).await.expect("read");
-    assert!(matches!(state, JobState::Parked { .. }), "{state:?}");
-}
-
-async fn snapshots_only_move_forward(bench: Bench) {
-    let (owner, session) = (owner("ada"), session());
-    assert_eq!(bench.store.snapshot(&owner, &session).await.expect("read"), None);
-    bench.store.put_snapshot(&owner, &session, 9, b"nine").await.expect("kept");
-    bench.store.put_snapshot(&owner, &session, 4, b"four").await.expect("ignored");
-    let kept = bench.store.snapshot(&owner, &session).await.expect("read");
-    assert_eq!(kept, Some((9, b"nine".to_vec())));
-}
-
 async fn chunks_are_read_back_in_order_and_go_with_the_generation(bench: Bench) {
     let state = bench.create().await;
     let (append, state) = bench.fact(&state, "one");
@@ -422,19 +295,4 @@ async fn texts_are_kept_once_per_owner(bench: Bench) {
     found.sort_by(|a, b| a.1.cmp(&b.1));
     assert_eq!(found, [kept("a"), kept("b"), kept("c")]);
     assert_eq!(bench.store.texts(&owner("bob"), &digests).await.expect("read"), vec![]);
-}
-
-async fn sessions_are_listed_newest_first(bench: Bench) {
-    for (name, at) in [("a", 1), ("b", 3), ("c", 2), ("d", 3)] {
-        bench.create_named(name, at).await;
-    }
-    let owner = owner("ada");
-    let first = bench.store.sessions(&owner, None, 2).await.expect("read");
-    let names = |rows: &[super::SessionRow]| -> Vec<String> {
-        rows.iter().map(|row| row.session.to_string()).collect()
-    };
-    assert_eq!(names(&first), ["b", "d"]);
-    let cursor = super::SessionCursor { created_at: 3, session: "d".to_owned() };
-    let rest = bench.store.sessions(&owner, Some(&cursor), 9).await.expect("read");
-    assert_eq!(names(&rest), ["c", "a"]);
 }

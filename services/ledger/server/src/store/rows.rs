@@ -9,47 +9,73 @@ use ledger_core::{
     actor::Actor,
     event::{Kept, Kind, Meta, Record},
 };
-use sqlx::{ColumnIndex, Decode, Row, Type};
+use sqlx::Row as _;
 
-use super::{GenerationRow, JobLease, JobRow, PendingSession, RequestRow, SessionRow, StoreError};
+use super::{
+    GenerationRow, JobLease, JobRow, JobState, ListedSession, PendingSession, RequestRow,
+    SessionRow, StoreError,
+};
 
-/// The columns of a table that a row is read from.
-pub(super) struct Columns<'r, R> {
-    row: &'r R,
-    table: &'static str,
+/// A row of either database.
+pub(super) trait Row: Send + Sync {
+    fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error>;
+    fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error>;
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, sqlx::Error>;
 }
 
-/// What every column type of both databases can do.
-pub(super) trait Readable: Row {}
-
-impl Readable for sqlx::sqlite::SqliteRow {}
-impl Readable for sqlx::postgres::PgRow {}
+/// The columns of a table that a row is read from.
+pub(super) struct Columns<'r> {
+    row: &'r dyn Row,
+    table: &'static str,
+}
 
 pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
     StoreError::Unavailable(Arc::new(error))
 }
 
+macro_rules! row {
+    ($row:ty) => {
+        impl Row for $row {
+            fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error> {
+                self.try_get(column)
+            }
+
+            fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error> {
+                self.try_get(column)
+            }
+
+            fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, sqlx::Error> {
+                self.try_get(column)
+            }
+        }
+    };
+}
+
+row!(sqlx::sqlite::SqliteRow);
+row!(sqlx::postgres::PgRow);
+
 // === impl Columns ===
 
-impl<'r, R> Columns<'r, R>
-where
-    R: Readable,
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    Vec<u8>: Decode<'r, R::Database> + Type<R::Database>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    Option<String>: Decode<'r, R::Database> + Type<R::Database>,
-    Option<Vec<u8>>: Decode<'r, R::Database> + Type<R::Database>,
-{
-    pub(super) fn of(row: &'r R, table: &'static str) -> Self {
+impl<'r> Columns<'r> {
+    pub(super) fn of(row: &'r dyn Row, table: &'static str) -> Self {
         Self { row, table }
     }
 
-    fn get<T>(&self, column: &'static str) -> Result<T, StoreError>
-    where
-        T: Decode<'r, R::Database> + Type<R::Database>,
-    {
-        self.row.try_get(column).map_err(|error| self.bad(column, error))
+    pub(super) fn text(&self, column: &'static str) -> Result<String, StoreError> {
+        self.there(column, self.row.text(column))
+    }
+
+    fn bytes(&self, column: &'static str) -> Result<Vec<u8>, StoreError> {
+        self.there(column, self.row.bytes(column))
+    }
+
+    fn there<T>(
+        &self,
+        column: &str,
+        read: Result<Option<T>, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        let value = read.map_err(|error| self.bad(column, error))?;
+        value.ok_or_else(|| self.bad(column, "is null"))
     }
 
     fn parsed<T, E: std::fmt::Display>(
@@ -57,15 +83,16 @@ where
         column: &'static str,
         parse: impl FnOnce(String) -> Result<T, E>,
     ) -> Result<T, StoreError> {
-        parse(self.get(column)?).map_err(|error| self.bad(column, error))
+        parse(self.text(column)?).map_err(|error| self.bad(column, error))
     }
 
     fn number(&self, column: &'static str) -> Result<u64, StoreError> {
-        u64::try_from(self.get::<i64>(column)?).map_err(|error| self.bad(column, error))
+        let number = self.there(column, self.row.number(column))?;
+        u64::try_from(number).map_err(|error| self.bad(column, error))
     }
 
     fn time(&self, column: &'static str) -> Result<Timestamp, StoreError> {
-        self.get(column).map(Timestamp::from_micros)
+        self.there(column, self.row.number(column)).map(Timestamp::from_micros)
     }
 
     fn bad(&self, column: &str, error: impl std::fmt::Display) -> StoreError {
@@ -86,9 +113,33 @@ where
     pub(super) fn session(&self) -> Result<SessionRow, StoreError> {
         Ok(SessionRow {
             session: self.session_id()?,
-            title: self.get("title")?,
+            title: self.text("title")?,
             created_at: self.time("created_at")?,
             head: self.number("head")?,
+        })
+    }
+
+    pub(super) fn listed(&self) -> Result<ListedSession, StoreError> {
+        let settings = serde_json::from_slice(&self.bytes("settings")?);
+        let running = self.row.text("generation_id");
+        let running = running.map_err(|error| self.bad("generation_id", error))?;
+        let running = running.map(GenerationId::new).transpose();
+        Ok(ListedSession {
+            row: self.session()?,
+            settings: settings.map_err(|error| self.bad("settings", error))?,
+            turn_count: self.number("turn_count")?,
+            active_generation: running.map_err(|error| self.bad("generation_id", error))?,
+        })
+    }
+
+    pub(super) fn snapshot(&self) -> Result<(u64, Vec<u8>), StoreError> {
+        Ok((self.number("at_offset")?, self.bytes("state")?))
+    }
+
+    pub(super) fn job_state(&self) -> Result<JobState, StoreError> {
+        Ok(match self.text("status")?.as_str() {
+            "parked" => JobState::Parked { failure: self.text("failure")? },
+            _ => JobState::Waiting,
         })
     }
 
@@ -96,18 +147,17 @@ where
         Ok(PendingSession {
             owner: self.owner()?,
             session: self.session_id()?,
-            request: self.get("pending")?,
+            request: self.bytes("pending")?,
             recorded_at: self.time("created_at")?,
         })
     }
 
     pub(super) fn record(&self) -> Result<Record, StoreError> {
         let digest = |column| {
-            let bytes: Vec<u8> = self.get(column)?;
-            Digest::from_slice(&bytes).map_err(|error| self.bad(column, error))
+            Digest::from_slice(&self.bytes(column)?).map_err(|error| self.bad(column, error))
         };
-        let payload: Option<Vec<u8>> = self.get("payload")?;
-        let salt: Option<Vec<u8>> = self.get("salt")?;
+        let maybe = |column| self.row.bytes(column).map_err(|error| self.bad(column, error));
+        let (payload, salt) = (maybe("payload")?, maybe("salt")?);
         let kept = match (payload, salt) {
             (Some(payload), Some(salt)) => {
                 let salt = Salt::from_slice(&salt).map_err(|error| self.bad("salt", error))?;
@@ -115,7 +165,8 @@ where
             }
             _ => None,
         };
-        let request_id: Option<String> = self.get("request_id")?;
+        let request_id = self.row.text("request_id");
+        let request_id = request_id.map_err(|error| self.bad("request_id", error))?;
         Ok(Record {
             meta: Meta {
                 session: self.session_id()?,
@@ -134,18 +185,18 @@ where
     }
 
     pub(super) fn request(&self) -> Result<RequestRow, StoreError> {
-        Ok(RequestRow { offset: self.number("at_offset")?, record: self.get("record")? })
+        Ok(RequestRow { offset: self.number("at_offset")?, record: self.bytes("record")? })
     }
 
-    pub(super) fn text(&self) -> Result<(Digest, String), StoreError> {
+    pub(super) fn kept_text(&self) -> Result<(Digest, String), StoreError> {
         let digest = self.parsed("digest", |hex| Digest::from_hex(&hex))?;
-        let text = String::from_utf8(self.get("content")?);
+        let text = String::from_utf8(self.bytes("content")?);
         Ok((digest, text.map_err(|error| self.bad("content", error))?))
     }
 
     /// `dead` is decided by the statement, with the database's own idea of time.
     pub(super) fn generation(&self) -> Result<GenerationRow, StoreError> {
-        let status: String = self.get("status")?;
+        let status = self.text("status")?;
         Ok(GenerationRow {
             owner: self.owner()?,
             session: self.session_id()?,
@@ -167,7 +218,7 @@ where
                 fence: self.number("fence")?,
             },
             attempt: u32::try_from(attempt).map_err(|error| self.bad("attempt", error))?,
-            work: self.get("work")?,
+            work: self.bytes("work")?,
         })
     }
 }

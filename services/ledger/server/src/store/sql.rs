@@ -1,4 +1,4 @@
-//! Statements that both databases understand, and the reads made of them.
+//! The statements that both databases understand, and the few whose words differ between them.
 
 pub(super) const SESSION: &str = "
     select session_id, title, created_at, head
@@ -9,13 +9,17 @@ pub(super) const SESSION: &str = "
         and status = 'live'";
 
 pub(super) const SESSIONS: &str = "
-    select session_id, title, created_at, head
-    from sessions
-    where tenant = $1
-        and subject = $2
-        and status = 'live'
-        and (created_at < $3 or (created_at = $3 and session_id > $4))
-    order by created_at desc, session_id
+    select s.session_id, s.title, s.created_at, s.head, s.turn_count, s.settings, g.generation_id
+    from sessions s
+    left join generations g
+        on g.tenant = s.tenant
+        and g.session_id = s.session_id
+        and g.status = 'running'
+    where s.tenant = $1
+        and s.subject = $2
+        and s.status = 'live'
+        and (s.created_at < $3 or (s.created_at = $3 and s.session_id > $4))
+    order by s.created_at desc, s.session_id
     limit $5";
 
 pub(super) const PENDING: &str = "
@@ -76,6 +80,15 @@ pub(super) const REQUEST: &str = "
         and session_id = $2
         and at_offset = $3";
 
+pub(super) const REQUEST_BEFORE: &str = "
+    select at_offset, record
+    from requests
+    where tenant = $1
+        and session_id = $2
+        and at_offset < $3
+    order by at_offset desc
+    limit 1";
+
 pub(super) const REQUESTS: &str = "
     select at_offset, record
     from requests
@@ -112,194 +125,146 @@ pub(super) const LEASED_JOB: &str = "
         and fence = $3
         and status = 'leased'";
 
-/// Reads that are the same words on both databases; `$read` is the pool to read from.
-macro_rules! reads {
-    ($store:ty) => {
-        impl $store {
-            async fn read_session(
-                &self,
-                owner: &Owner,
-                session: &SessionId,
-            ) -> Result<Option<SessionRow>, StoreError> {
-                let row = sqlx::query(sql::SESSION)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
-                    .bind(session.as_str())
-                    .fetch_optional(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                row.map(|row| Columns::of(&row, "sessions").session()).transpose()
-            }
+/// Statements that ask for the time or take a list.
+///
+/// `$1` of the timed ones is the time, and `$2` of those that look at leases the process that holds the living
+/// ones. PostgreSQL has a time of its own, the same for every process, and is given none; there no lease names
+/// a process.
+pub(super) struct Dialect {
+    pub events_at: &'static str,
+    pub texts: &'static str,
+    pub generation: &'static str,
+    pub running: &'static str,
+    pub renew: &'static str,
+    pub park_exhausted: &'static str,
+    pub lease_jobs: &'static str,
+    pub release_job: &'static str,
+}
 
-            async fn read_sessions(
-                &self,
-                owner: &Owner,
-                after: Option<&SessionCursor>,
-                limit: u32,
-            ) -> Result<Vec<SessionRow>, StoreError> {
-                let (created_at, session) =
-                    after.map_or((i64::MAX, ""), |a| (a.created_at, a.session.as_str()));
-                let rows = sqlx::query(sql::SESSIONS)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
-                    .bind(created_at)
-                    .bind(session)
-                    .bind(i64::from(limit))
-                    .fetch_all(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                rows.iter().map(|row| Columns::of(row, "sessions").session()).collect()
-            }
-
-            async fn read_pending(
-                &self,
-                before: Timestamp,
-                limit: u32,
-            ) -> Result<Vec<PendingSession>, StoreError> {
-                let rows = sqlx::query(sql::PENDING)
-                    .bind(before.micros())
-                    .bind(i64::from(limit))
-                    .fetch_all(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                rows.iter().map(|row| Columns::of(row, "sessions").pending()).collect()
-            }
-
-            async fn read_events(
-                &self,
-                owner: &Owner,
-                session: &SessionId,
-                from: u64,
-                limit: u32,
-            ) -> Result<Vec<Record>, StoreError> {
-                let rows = sqlx::query(sql::EVENTS)
-                    .bind(owner.tenant.as_str())
-                    .bind(session.as_str())
-                    .bind(signed(from))
-                    .bind(i64::from(limit))
-                    .fetch_all(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                rows.iter().map(|row| Columns::of(row, "events").record()).collect()
-            }
-
-            async fn read_events_of(
-                &self,
-                owner: &Owner,
-                session: &SessionId,
-                kind: Kind,
-                after: u64,
-            ) -> Result<Vec<Record>, StoreError> {
-                let rows = sqlx::query(sql::EVENTS_OF)
-                    .bind(owner.tenant.as_str())
-                    .bind(session.as_str())
-                    .bind(kind.name())
-                    .bind(signed(after))
-                    .fetch_all(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                rows.iter().map(|row| Columns::of(row, "events").record()).collect()
-            }
-
-            async fn read_snapshot(
-                &self,
-                owner: &Owner,
-                session: &SessionId,
-            ) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-                let row: Option<(i64, Vec<u8>)> = sqlx::query_as(sql::SNAPSHOT)
-                    .bind(owner.tenant.as_str())
-                    .bind(session.as_str())
-                    .fetch_optional(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                Ok(row.map(|(offset, state)| (offset.unsigned_abs(), state)))
-            }
-
-            async fn read_request(
-                &self,
-                owner: &Owner,
-                session: &SessionId,
-                offset: u64,
-            ) -> Result<Option<RequestRow>, StoreError> {
-                let row = sqlx::query(sql::REQUEST)
-                    .bind(owner.tenant.as_str())
-                    .bind(session.as_str())
-                    .bind(signed(offset))
-                    .fetch_optional(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                row.map(|row| Columns::of(&row, "requests").request()).transpose()
-            }
-
-            async fn read_requests(
-                &self,
-                owner: &Owner,
-                session: &SessionId,
-                after: u64,
-                limit: u32,
-            ) -> Result<Vec<RequestRow>, StoreError> {
-                let rows = sqlx::query(sql::REQUESTS)
-                    .bind(owner.tenant.as_str())
-                    .bind(session.as_str())
-                    .bind(signed(after))
-                    .bind(i64::from(limit))
-                    .fetch_all(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                rows.iter().map(|row| Columns::of(row, "requests").request()).collect()
-            }
-
-            async fn read_chunks(
-                &self,
-                owner: &Owner,
-                generation: &GenerationId,
-                fence: u64,
-            ) -> Result<String, StoreError> {
-                let texts: Vec<(String,)> = sqlx::query_as(sql::CHUNKS)
-                    .bind(owner.tenant.as_str())
-                    .bind(generation.as_str())
-                    .bind(signed(fence))
-                    .fetch_all(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                Ok(texts.into_iter().map(|(text,)| text).collect())
-            }
-
-            async fn read_job(&self, owner: &Owner, job: &JobId) -> Result<JobState, StoreError> {
-                let row: Option<(String, String)> = sqlx::query_as(sql::JOB)
-                    .bind(owner.tenant.as_str())
-                    .bind(job.as_str())
-                    .fetch_optional(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                Ok(match row {
-                    None => JobState::Finished,
-                    Some((status, failure)) if status == "parked" => JobState::Parked { failure },
-                    Some(_) => JobState::Waiting,
-                })
-            }
-
-            async fn read_leased(
-                &self,
-                owner: &Owner,
-                lease: &JobLease,
-            ) -> Result<Option<JobRow>, StoreError> {
-                let row = sqlx::query(sql::LEASED_JOB)
-                    .bind(owner.tenant.as_str())
-                    .bind(lease.job.as_str())
-                    .bind(signed(lease.fence))
-                    .fetch_optional(&self.read)
-                    .await
-                    .map_err(unavailable)?;
-                row.map(|row| Columns::of(&row, "jobs").job()).transpose()
-            }
+macro_rules! dialect {
+    (now: $now:literal, in_third: $in_third:literal) => {
+        Dialect {
+            events_at: concat!(
+                "
+    select session_id, at_offset, recorded_at, actor, kind, request_id, payload, salt, commitment, chain
+    from events
+    where tenant = $1
+        and session_id = $2
+        and at_offset ",
+                $in_third,
+                "
+    order by at_offset"
+            ),
+            texts: concat!(
+                "
+    select digest, content
+    from segment_texts
+    where tenant = $1
+        and subject = $2
+        and digest ",
+                $in_third
+            ),
+            generation: concat!(
+                "
+    select tenant, subject, session_id, generation_id, reply_seq, fence, status,
+        cast(case when lease_until < ",
+                $now,
+                " or epoch <> $2 then 1 else 0 end as bigint) as dead
+    from generations
+    where tenant = $3
+        and subject = $4
+        and generation_id = $5"
+            ),
+            running: concat!(
+                "
+    select tenant, subject, session_id, generation_id, reply_seq, fence, status,
+        cast(case when lease_until < ",
+                $now,
+                " or epoch <> $2 then 1 else 0 end as bigint) as dead
+    from generations
+    where tenant = $3
+        and subject = $4
+        and session_id = $5
+        and status = 'running'"
+            ),
+            renew: concat!(
+                "
+    update generations
+    set lease_until = ",
+                $now,
+                " + $5
+    where tenant = $2
+        and generation_id = $3
+        and fence = $4
+        and status = 'running'
+    returning generation_id"
+            ),
+            // Jobs whose every attempt died with its worker.
+            park_exhausted: concat!(
+                "
+    update jobs
+    set status = 'parked', failure = 'every attempt died with its worker'
+    where status = 'leased'
+        and attempt >= $3
+        and (lease_until < ",
+                $now,
+                " or epoch <> $2)"
+            ),
+            // The oldest job of each session, tenants in turn; parked jobs hold nobody up. Of two workers
+            // that see the same job, the second finds its fence moved and goes without.
+            lease_jobs: concat!(
+                "
+    with heads as (
+        select tenant, job_id, fence, ready_at,
+            row_number() over (partition by tenant order by ready_at, job_id) as turn
+        from jobs j
+        where status <> 'parked'
+            and ready_at <= ",
+                $now,
+                "
+            and (status = 'ready' or lease_until < ",
+                $now,
+                " or epoch <> $2)
+            and not exists (
+                select 1
+                from jobs earlier
+                where earlier.tenant = j.tenant
+                    and earlier.session_id = j.session_id
+                    and earlier.status <> 'parked'
+                    and (earlier.place, earlier.job_id) < (j.place, j.job_id)
+            )
+        order by turn, ready_at
+        limit $3
+    )
+    update jobs
+    set status = 'leased', lease_until = ",
+                $now,
+                " + $4, epoch = $2, worker = $5, attempt = attempt + 1, fence = jobs.fence + 1
+    from heads
+    where jobs.tenant = heads.tenant
+        and jobs.job_id = heads.job_id
+        and jobs.fence = heads.fence
+    returning jobs.tenant, subject, session_id, jobs.job_id, jobs.fence, attempt, work"
+            ),
+            release_job: concat!(
+                "
+    update jobs
+    set status = $5, failure = $7, ready_at = ",
+                $now,
+                " + $6
+    where tenant = $2
+        and job_id = $3
+        and fence = $4
+        and status = 'leased'
+    returning job_id"
+            ),
         }
     };
 }
 
-/// Both databases count in signed numbers.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-pub(super) use reads;
+pub(super) const SQLITE: Dialect =
+    dialect!(now: "$1", in_third: "in (select value from json_each($3))");
+pub(super) const POSTGRES: Dialect = dialect!(
+    now: "coalesce($1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
+    in_third: "= any($3)"
+);

@@ -2,12 +2,17 @@
 
 use host::idempotency;
 use kernel::{GenerationId, Timestamp};
+use ledger_core::event::{Meta, Record};
 use sqlx::{PgConnection, PgPool};
 
-use crate::attempt::Entry;
-use crate::store::{
-    Append, AppendError, GenerationLease, GenerationWrite, NewSession, rows::unavailable,
-    sql::signed,
+use super::bound;
+use crate::{
+    attempt::Entry,
+    store::{
+        Append, AppendError, GenerationLease, GenerationWrite, NewSession,
+        rows::unavailable,
+        statement::{Statement, signed},
+    },
 };
 
 /// Writes all of it or nothing. Costs one statement per table that it touches and one commit.
@@ -37,38 +42,32 @@ async fn write(
     generation(connection, append).await?;
     finish_job(connection, append).await?;
     events(connection, append).await?;
-    request(connection, append).await?;
     texts(connection, append).await?;
-    jobs(connection, append).await
+    beside(connection, append).await
 }
 
 /// The session's row is the first to be written, and so the place where two appends meet.
 async fn session(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
+    let (Some(first), Some(listed)) = (append.events.first(), &append.listed) else {
+        return Ok(());
+    };
     let head = append.events.last().map_or(0, |event| event.meta.offset);
-    if let Some(NewSession { title, created_at }) = &append.creates {
-        let created = sqlx::query(CREATE_SESSION)
-            .bind(append.owner.tenant.as_str())
-            .bind(append.owner.subject.as_str())
+    let settings = listed.settings_json();
+    let row = |sql| {
+        Statement::new(sql)
+            .of(&append.owner)
             .bind(append.session.as_str())
-            .bind(title)
-            .bind(created_at.micros())
-            .bind(signed(head))
-            .execute(&mut *connection)
-            .await
-            .map_err(unavailable)?;
-        return expect_one(created.rows_affected(), AppendError::SessionExists);
+            .bind(listed.status())
+            .bind(head)
+            .bind(listed.turn_count)
+            .bind(settings.as_bytes())
+    };
+    if let Some(NewSession { title, created_at }) = &append.creates {
+        let create = row(CREATE_SESSION).bind(title.as_str()).bind(created_at.micros());
+        return expect_one(run(connection, create).await?, AppendError::SessionExists);
     }
-    let Some(first) = append.events.first() else { return Ok(()) };
-    let moved = sqlx::query(MOVE_HEAD)
-        .bind(append.owner.tenant.as_str())
-        .bind(append.owner.subject.as_str())
-        .bind(append.session.as_str())
-        .bind(signed(first.meta.offset - 1))
-        .bind(signed(head))
-        .execute(&mut *connection)
-        .await
-        .map_err(unavailable)?;
-    expect_one(moved.rows_affected(), AppendError::HeadMoved)
+    let move_head = row(MOVE_HEAD).bind(first.meta.offset - 1);
+    expect_one(run(connection, move_head).await?, AppendError::HeadMoved)
 }
 
 async fn generation(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
@@ -76,8 +75,9 @@ async fn generation(connection: &mut PgConnection, append: &Append) -> Result<()
         GenerationWrite::Untouched => Ok(()),
         GenerationWrite::Open(lease) => open(connection, append, lease).await,
         GenerationWrite::TakeOver { lease, seen_fence } => {
-            let arguments = (lease.generation.as_str(), *seen_fence);
-            held(connection, append, TAKE_OVER, arguments, Some(lease)).await
+            let take = held(TAKE_OVER, append, &lease.generation, *seen_fence);
+            let take = take.bind(lease.fence).bind(lease.lease_ms * 1_000);
+            expect_one(run(connection, take).await?, AppendError::LeaseLost)
         }
         GenerationWrite::Close { generation, fence } => {
             close(connection, append, generation, *fence).await
@@ -95,14 +95,10 @@ async fn close(
     generation: &GenerationId,
     fence: u64,
 ) -> Result<(), AppendError> {
-    held(connection, append, CLOSE, (generation.as_str(), fence), None).await?;
-    sqlx::query(DROP_CHUNKS)
-        .bind(append.owner.tenant.as_str())
-        .bind(generation.as_str())
-        .execute(&mut *connection)
-        .await
-        .map(drop)
-        .map_err(|error| unavailable(error).into())
+    let close = held(CLOSE, append, generation, fence);
+    expect_one(run(connection, close).await?, AppendError::LeaseLost)?;
+    let drop_chunks = Statement::new(DROP_CHUNKS).bind(append.owner.tenant.as_str());
+    run(connection, drop_chunks.bind(generation.as_str())).await.map(drop)
 }
 
 async fn open(
@@ -110,80 +106,51 @@ async fn open(
     append: &Append,
     lease: &GenerationLease,
 ) -> Result<(), AppendError> {
-    let opened = sqlx::query(OPEN)
-        .bind(append.owner.tenant.as_str())
-        .bind(append.owner.subject.as_str())
+    let open = Statement::new(OPEN)
+        .of(&append.owner)
         .bind(lease.generation.as_str())
         .bind(append.session.as_str())
-        .bind(signed(lease.reply_seq))
-        .bind(signed(lease.fence))
-        .bind(lease.lease_ms * 1_000)
-        .execute(&mut *connection)
-        .await
-        .map_err(unavailable)?;
-    expect_one(opened.rows_affected(), AppendError::GenerationInProgress)
+        .bind(lease.reply_seq)
+        .bind(lease.fence)
+        .bind(lease.lease_ms * 1_000);
+    expect_one(run(connection, open).await?, AppendError::GenerationInProgress)
 }
 
 /// A statement on a generation that must be running under the given fence.
-async fn held(
-    connection: &mut PgConnection,
-    append: &Append,
-    statement: &'static str,
-    (generation, fence): (&str, u64),
-    lease: Option<&GenerationLease>,
-) -> Result<(), AppendError> {
-    let mut query = sqlx::query(statement)
-        .bind(append.owner.tenant.as_str())
-        .bind(generation)
-        .bind(signed(fence));
-    if let Some(lease) = lease {
-        query = query.bind(signed(lease.fence)).bind(lease.lease_ms * 1_000);
-    }
-    let done = query.execute(&mut *connection).await.map_err(unavailable)?;
-    expect_one(done.rows_affected(), AppendError::LeaseLost)
+fn held(sql: &'static str, append: &Append, generation: &GenerationId, fence: u64) -> Statement {
+    let held = Statement::new(sql).bind(append.owner.tenant.as_str());
+    held.bind(generation.as_str()).bind(fence)
 }
 
 async fn finish_job(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
     let Some(lease) = &append.finished else { return Ok(()) };
-    let done = sqlx::query(FINISH_JOB)
-        .bind(append.owner.tenant.as_str())
-        .bind(lease.job.as_str())
-        .bind(signed(lease.fence))
-        .execute(&mut *connection)
-        .await
-        .map_err(unavailable)?;
-    expect_one(done.rows_affected(), AppendError::LeaseLost)
+    let finish = Statement::new(FINISH_JOB).bind(append.owner.tenant.as_str());
+    let finish = finish.bind(lease.job.as_str()).bind(lease.fence);
+    expect_one(run(connection, finish).await?, AppendError::LeaseLost)
 }
 
 async fn events(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
     if append.events.is_empty() {
         return Ok(());
     }
-    let column = |of: fn(&ledger_core::event::Meta) -> String| -> Vec<String> {
+    fn column<'a, T>(append: &'a Append, of: fn(&'a Record) -> T) -> Vec<T> {
+        append.events.iter().map(of).collect()
+    }
+    let meta = |of: fn(&Meta) -> String| -> Vec<String> {
         append.events.iter().map(|event| of(&event.meta)).collect()
     };
-    let offsets: Vec<i64> = append.events.iter().map(|e| signed(e.meta.offset)).collect();
-    let times: Vec<i64> = append.events.iter().map(|e| e.meta.recorded_at.micros()).collect();
-    let requests: Vec<Option<&str>> =
-        append.events.iter().map(|e| e.meta.request_id.as_ref().map(|id| id.as_str())).collect();
-    let kept = || append.events.iter().map(|event| event.kept.as_ref());
-    let payloads: Vec<Option<&[u8]>> = kept().map(|k| k.map(|k| k.payload.as_slice())).collect();
-    let salts: Vec<Option<&[u8]>> = kept().map(|k| k.map(|k| &k.salt.as_bytes()[..])).collect();
-    let commitments: Vec<&[u8]> =
-        append.events.iter().map(|e| &e.commitment.as_bytes()[..]).collect();
-    let chains: Vec<&[u8]> = append.events.iter().map(|e| &e.chain.as_bytes()[..]).collect();
     let inserted = sqlx::query(INSERT_EVENTS)
         .bind(append.owner.tenant.as_str())
         .bind(append.session.as_str())
-        .bind(offsets)
-        .bind(times)
-        .bind(column(|meta| meta.actor.to_stored()))
-        .bind(column(|meta| meta.kind.name().to_owned()))
-        .bind(requests)
-        .bind(payloads)
-        .bind(salts)
-        .bind(commitments)
-        .bind(chains)
+        .bind(column(append, |event| signed(event.meta.offset)))
+        .bind(column(append, |event| event.meta.recorded_at.micros()))
+        .bind(meta(|meta| meta.actor.to_stored()))
+        .bind(meta(|meta| meta.kind.name().to_owned()))
+        .bind(column(append, |event| event.meta.request_id.as_ref().map(|id| id.as_str())))
+        .bind(column(append, |event| event.kept.as_ref().map(|kept| kept.payload.as_slice())))
+        .bind(column(append, |event| event.kept.as_ref().map(|kept| &kept.salt.as_bytes()[..])))
+        .bind(column(append, |event| &event.commitment.as_bytes()[..]))
+        .bind(column(append, |event| &event.chain.as_bytes()[..]))
         .execute(&mut *connection)
         .await;
     match inserted {
@@ -195,17 +162,23 @@ async fn events(connection: &mut PgConnection, append: &Append) -> Result<(), Ap
     }
 }
 
-async fn request(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
-    let Some(row) = &append.request else { return Ok(()) };
-    sqlx::query(INSERT_REQUEST)
-        .bind(append.owner.tenant.as_str())
-        .bind(append.session.as_str())
-        .bind(signed(row.offset))
-        .bind(row.record.as_slice())
-        .execute(&mut *connection)
-        .await
-        .map(drop)
-        .map_err(|error| unavailable(error).into())
+/// What lies beside the events: a request's record and jobs.
+async fn beside(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
+    let tenant = append.owner.tenant.as_str();
+    if let Some(row) = &append.request {
+        let insert = Statement::new(INSERT_REQUEST).bind(tenant).bind(append.session.as_str());
+        run(connection, insert.bind(row.offset).bind(row.record.as_slice())).await?;
+    }
+    for job in &append.jobs {
+        let insert = Statement::new(INSERT_JOB)
+            .of(&append.owner)
+            .bind(job.job.as_str())
+            .bind(append.session.as_str())
+            .bind(job.place)
+            .bind(job.work.as_slice());
+        run(connection, insert).await?;
+    }
+    Ok(())
 }
 
 async fn texts(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
@@ -214,31 +187,20 @@ async fn texts(connection: &mut PgConnection, append: &Append) -> Result<(), App
     }
     let digests: Vec<String> = append.texts.iter().map(|(digest, _)| digest.to_hex()).collect();
     let contents: Vec<&[u8]> = append.texts.iter().map(|(_, text)| text.as_bytes()).collect();
-    sqlx::query(KEEP_TEXTS)
+    let kept = sqlx::query(KEEP_TEXTS)
         .bind(append.owner.tenant.as_str())
         .bind(append.owner.subject.as_str())
         .bind(digests)
         .bind(contents)
         .execute(&mut *connection)
-        .await
-        .map(drop)
-        .map_err(|error| unavailable(error).into())
+        .await;
+    kept.map(drop).map_err(|error| unavailable(error).into())
 }
 
-async fn jobs(connection: &mut PgConnection, append: &Append) -> Result<(), AppendError> {
-    for job in &append.jobs {
-        sqlx::query(INSERT_JOB)
-            .bind(append.owner.tenant.as_str())
-            .bind(job.job.as_str())
-            .bind(append.owner.subject.as_str())
-            .bind(append.session.as_str())
-            .bind(signed(job.place))
-            .bind(job.work.as_slice())
-            .execute(&mut *connection)
-            .await
-            .map_err(unavailable)?;
-    }
-    Ok(())
+/// Runs one statement; answers the rows that it touched.
+async fn run(connection: &mut PgConnection, statement: Statement) -> Result<u64, AppendError> {
+    let done = bound(statement).execute(connection).await.map_err(unavailable)?;
+    Ok(done.rows_affected())
 }
 
 fn expect_one(affected: u64, otherwise: AppendError) -> Result<(), AppendError> {
@@ -246,21 +208,24 @@ fn expect_one(affected: u64, otherwise: AppendError) -> Result<(), AppendError> 
 }
 
 const CREATE_SESSION: &str = "
-    insert into sessions (tenant, subject, session_id, status, title, created_at, head)
-    values ($1, $2, $3, 'live', $4, $5, $6)
+    insert into sessions (
+        tenant, subject, session_id, status, head, turn_count, settings, title, created_at
+    )
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (tenant, session_id) do update
-    set status = 'live', pending = null, title = excluded.title, head = excluded.head
+    set status = excluded.status, pending = null, title = excluded.title, head = excluded.head,
+        turn_count = excluded.turn_count, settings = excluded.settings
     where sessions.status = 'pending'
         and sessions.subject = excluded.subject";
 
 const MOVE_HEAD: &str = "
     update sessions
-    set head = $5
+    set status = $4, head = $5, turn_count = $6, settings = $7
     where tenant = $1
         and subject = $2
         and session_id = $3
         and status = 'live'
-        and head = $4";
+        and head = $8";
 
 const INSERT_EVENTS: &str = "
     insert into events (
@@ -324,7 +289,7 @@ const FINISH_JOB: &str = "
 
 const INSERT_JOB: &str = "
     insert into jobs (
-        tenant, job_id, subject, session_id, place, work, status, ready_at, lease_until, epoch,
+        tenant, subject, job_id, session_id, place, work, status, ready_at, lease_until, epoch,
         worker, attempt, fence, failure
     )
     values (

@@ -7,28 +7,17 @@
 use std::sync::Arc;
 
 use kernel::{Clock, limits};
-use sqlx::{Connection, Sqlite, SqliteConnection, pool::PoolConnection, sqlite::SqliteRow};
+use sqlx::{Connection, Sqlite, pool::PoolConnection, sqlite::SqliteRow};
 use tokio::sync::{mpsc, oneshot};
 
-use super::group;
-use crate::store::{Append, AppendError, StoreError, rows::unavailable};
+use super::{bound, group};
+use crate::store::{Append, AppendError, StoreError, rows::unavailable, statement::Statement};
 
 /// What a caller hands to the writer, with the way to answer it.
 pub(super) enum Write {
     Append(Box<Append>, oneshot::Sender<Result<(), AppendError>>),
+    /// One statement, atomic by itself; what it returns goes to the caller.
     Statement(Statement, oneshot::Sender<Result<Vec<SqliteRow>, StoreError>>),
-}
-
-/// A write that is one statement, atomic by itself; what it returns goes to the caller.
-pub(super) struct Statement {
-    pub sql: &'static str,
-    pub arguments: Vec<Argument>,
-}
-
-pub(super) enum Argument {
-    Text(String),
-    Number(i64),
-    Bytes(Vec<u8>),
 }
 
 /// The writer's own belongings.
@@ -111,52 +100,10 @@ impl Writer {
         let mut rows = Vec::new();
         for write in group {
             if let Write::Statement(statement, _) = write {
-                rows.push(statement.run(&mut transaction).await?);
+                rows.push(bound(statement.clone()).fetch_all(&mut *transaction).await?);
             }
         }
         transaction.commit().await?;
         Ok((verdicts, rows))
-    }
-}
-
-// === impl Statement ===
-
-impl Statement {
-    async fn run(&self, connection: &mut SqliteConnection) -> Result<Vec<SqliteRow>, sqlx::Error> {
-        let mut query = sqlx::query(self.sql);
-        for argument in &self.arguments {
-            query = match argument {
-                Argument::Text(text) => query.bind(text.as_str()),
-                Argument::Number(number) => query.bind(*number),
-                Argument::Bytes(bytes) => query.bind(bytes.as_slice()),
-            };
-        }
-        query.fetch_all(connection).await
-    }
-}
-
-// === impl Argument ===
-
-impl From<&str> for Argument {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<i64> for Argument {
-    fn from(number: i64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<u64> for Argument {
-    fn from(number: u64) -> Self {
-        Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<&[u8]> for Argument {
-    fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(bytes.to_owned())
     }
 }
