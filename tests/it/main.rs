@@ -6,6 +6,7 @@ mod golden;
 mod promise_1_durable;
 mod promise_1_handed_on;
 mod promise_1_killed;
+mod promise_1_left;
 mod promise_2_shown;
 mod promise_3_prefix;
 mod promise_4_inert;

@@ -1,6 +1,11 @@
 //! Waiting for something to become true, with an end to it.
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
 
 use tokio::time::{Instant, interval};
 
@@ -25,4 +30,19 @@ where
         }
         assert!(Instant::now() < latest, "waited in vain for {what}");
     }
+}
+
+/// Looks at a call's answer so often, then leaves: the call is dropped wherever it stands. None if it was.
+pub async fn hang_up_after<T>(looks: usize, call: impl Future<Output = T>) -> Option<T> {
+    let mut call = pin!(call);
+    let mut looked = 0;
+    let answer = poll_fn(|context| {
+        looked += 1;
+        match call.as_mut().poll(context) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+            Poll::Pending if looked >= looks => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    });
+    answer.await
 }

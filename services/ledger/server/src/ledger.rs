@@ -1,13 +1,19 @@
 //! The ledger's verbs, one file per noun: load, decide, store.
 
-use std::sync::Arc;
+use std::{future::Future, sync::Arc};
 
 use host::{caller::Caller, link::Peer, shutdown::Shutdown};
 use kernel::Clock;
 use ledger_core::{Actor, actor};
 use model::Registry;
+use tokio::sync::oneshot;
+use tracing::Instrument as _;
 
-use crate::{board::Board, store::Store};
+use crate::{
+    board::Board,
+    error::{Error, Result},
+    store::Store,
+};
 
 mod append;
 mod authored;
@@ -90,6 +96,24 @@ impl Ledger {
 
     fn store(&self) -> &dyn Store {
         &*self.inner.store
+    }
+
+    /// Runs steps of which the first must not stay without the last on a task of their own: a caller who
+    /// leaves cuts nothing in two. An answer that nobody waits for any more is handed to `unheard`.
+    async fn whole<T: Send + 'static, U: Future<Output = ()> + Send>(
+        &self,
+        steps: impl Future<Output = Result<T>> + Send + 'static,
+        unheard: impl FnOnce(T) -> U + Send + 'static,
+    ) -> Result<T> {
+        let (answer, answered) = oneshot::channel();
+        let steps = async move {
+            if let Err(Ok(left)) = answer.send(steps.await) {
+                unheard(left).await;
+            }
+        };
+        self.inner.shutdown.spawn(steps.in_current_span());
+        let cut_off = || Error::Internal("a task ended without an answer".to_owned());
+        answered.await.unwrap_or_else(|_| Err(cut_off()))
     }
 
     fn now(&self) -> kernel::Timestamp {

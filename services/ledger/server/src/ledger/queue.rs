@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use host::caller::Caller;
+use host::{caller::Caller, status::chain};
 use kernel::{AlternativeId, EvaluationId, Owner, Scope, SessionId, TurnId, limits};
 use ledger_core::{
     Rejection, decide::ProposeWorldChange, event::ProposedChangeset, settings::ModelChoice,
@@ -101,11 +101,7 @@ impl Ledger {
             let queued = self.inner.board.queued.notified();
             tokio::pin!(queued);
             queued.as_mut().enable();
-            let rows = self.store().lease_jobs(worker, limit, limits::JOB_LEASE_MS).await?;
-            let mut leased = Vec::new();
-            for row in rows {
-                leased.extend(self.leased(row).await?);
-            }
+            let leased = self.lease_ready(worker, limit).await?;
             let left = deadline.saturating_duration_since(Instant::now());
             if !leased.is_empty() || left.is_zero() || self.inner.shutdown.is_stopping() {
                 return Ok(leased);
@@ -113,6 +109,34 @@ impl Ledger {
             tokio::select! {
                 _ = tokio::time::timeout(left.min(LOOK_EVERY), queued) => {}
                 () = self.inner.shutdown.stopping() => return Ok(Vec::new()),
+            }
+        }
+    }
+
+    /// Leases what is ready. The jobs of a worker who has left meanwhile are ready again at once.
+    async fn lease_ready(&self, worker: &str, limit: u32) -> Result<Vec<Leased>> {
+        let (ledger, worker) = (self.clone(), worker.to_owned());
+        let lease = async move {
+            let rows = ledger.store().lease_jobs(&worker, limit, limits::JOB_LEASE_MS).await?;
+            let mut leased = Vec::new();
+            for row in rows {
+                match ledger.leased(row.clone()).await {
+                    Ok(job) => leased.extend(job),
+                    // The others are no worse for it.
+                    Err(error) => ledger.put_back(&row, &chain(&error), true).await?,
+                }
+            }
+            Ok(leased)
+        };
+        let ledger = self.clone();
+        self.whole(lease, |unheard| async move { ledger.give_back(unheard).await }).await
+    }
+
+    async fn give_back(&self, unheard: Vec<Leased>) {
+        let why = "the worker that leased it was gone before it knew";
+        for Leased { owner, lease, .. } in unheard {
+            if let Err(error) = self.store().release_job(&owner, &lease, why, Some(0)).await {
+                tracing::warn!(%error, "a job was not given back; its lease will expire");
             }
         }
     }

@@ -4,6 +4,8 @@
 //! attempt, the attempt is recorded as pending, the loader takes the selection under that id, and the
 //! events make the session live. A crash in between is finished by a retry or by the sweeper.
 
+use std::future;
+
 use host::{caller::Caller, idempotency};
 use kernel::{Owner, RequestId, SessionId, Timestamp};
 use ledger_core::{
@@ -57,8 +59,19 @@ pub(super) struct PendingNote {
 // === impl Ledger ===
 
 impl Ledger {
-    /// Creates a session; the flag tells that this attempt had created it before.
+    /// Creates a session; the flag tells that this attempt had created it before. A saga that has begun
+    /// comes to its end, whether or not the caller is still there.
     pub async fn create_session(
+        &self,
+        caller: &Caller,
+        new: NewSession,
+    ) -> Result<(SessionView, Option<TurnView>, bool)> {
+        let (ledger, caller) = (self.clone(), caller.clone());
+        let create = async move { ledger.create(&caller, new).await };
+        self.whole(create, |_| future::ready(())).await
+    }
+
+    async fn create(
         &self,
         caller: &Caller,
         new: NewSession,

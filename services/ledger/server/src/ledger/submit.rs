@@ -1,5 +1,7 @@
 //! Submitting a turn: append the message, start the reply, follow it; a retry finds it again.
 
+use std::future;
+
 use host::caller::Caller;
 use kernel::{GenerationId, RequestId, SessionId};
 use ledger_core::{
@@ -49,8 +51,15 @@ struct Reference {
 // === impl Ledger ===
 
 impl Ledger {
-    /// Submits a turn, or follows the one that this attempt submitted before (then the flag is set).
+    /// Submits a turn, or follows the one that this attempt submitted before (then the flag is set). What
+    /// is begun is produced, whether or not the caller is still there when it has begun.
     pub async fn submit(&self, caller: &Caller, submit: SubmitTurn) -> Result<(FrameStream, bool)> {
+        let (ledger, caller) = (self.clone(), caller.clone());
+        let begin = async move { ledger.begin(&caller, submit).await };
+        self.whole(begin, |_| future::ready(())).await
+    }
+
+    async fn begin(&self, caller: &Caller, submit: SubmitTurn) -> Result<(FrameStream, bool)> {
         if let Some(reference) = self.answered(&submit.attempt).await? {
             return Ok((self.reattach(caller, &submit, &reference).await?, true));
         }
@@ -106,16 +115,32 @@ impl Ledger {
         let heir = Heir { caller: caller.clone(), submit: submit.clone() };
         if row.running
             && row.dead
-            && let Some(started) =
+            && let Some(frames) =
                 self.take_over(&heir, &reference.session, &reference.generation).await?
         {
-            return Ok(self.start(&heir, started));
+            return Ok(frames);
         }
         self.follow(owner.clone(), row, 0, Some(heir)).await
     }
 
-    /// Nothing where somebody else took the generation over, or closed it.
+    /// The frames of the attempt that goes on with a dead one's slot; nothing where somebody else took the
+    /// generation over, or closed it.
     pub(super) async fn take_over(
+        &self,
+        heir: &Heir,
+        session: &SessionId,
+        generation: &GenerationId,
+    ) -> Result<Option<FrameStream>> {
+        let (ledger, heir) = (self.clone(), heir.clone());
+        let (session, generation) = (session.clone(), generation.clone());
+        let go_on = async move {
+            let started = ledger.decide_take_over(&heir, &session, &generation).await?;
+            Ok(started.map(|started| ledger.start(&heir, started)))
+        };
+        self.whole(go_on, |_| future::ready(())).await
+    }
+
+    async fn decide_take_over(
         &self,
         heir: &Heir,
         session: &SessionId,
@@ -137,7 +162,7 @@ impl Ledger {
     }
 
     /// Produces the reply, whoever follows it.
-    pub(super) fn start(&self, heir: &Heir, started: Started) -> FrameStream {
+    fn start(&self, heir: &Heir, started: Started) -> FrameStream {
         let Heir { caller, submit } = heir;
         let run = self.inner.board.begin(caller.tenant(), &started.generation);
         let reply = Reply {

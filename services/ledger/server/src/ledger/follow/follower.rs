@@ -141,9 +141,9 @@ impl Follower {
     /// retry instead of waiting for ever.
     async fn owner_died(&mut self) -> Result<()> {
         if let Some(heir) = self.heir.take() {
-            let taken = self.ledger.take_over(&heir, &self.session, &self.generation).await?;
             // If somebody else was first, the ledger shows what they make of it.
-            self.relayed = taken.map(|started| self.ledger.start(&heir, started));
+            self.relayed =
+                self.ledger.take_over(&heir, &self.session, &self.generation).await?;
             return Ok(());
         }
         let reason = turns::failure_name(Failure::Lease).to_owned();
