@@ -181,8 +181,12 @@ pub const PENDING_SESSION_MS: i64 = 60 * 1_000;
 pub const TITLE_CHARS_MAX: usize = 200;
 /// A provider's name, and a model's as the provider knows it.
 pub const MODEL_NAME_CHARS_MAX: usize = 200;
-/// Texts that end a reply, and how long each may be; providers take fewer.
-pub const STOPS_MAX: usize = 32;
+/// The highest temperature that a caller may ask for; presets keep theirs.
+pub const TEMPERATURE_MAX: f64 = 2.0;
+/// Tokens of a reply that a caller may ask for: a reply has no more bytes.
+pub const REPLY_TOKENS_MAX: usize = TURN_BYTES_MAX;
+/// Texts that end a reply, and how long each may be; some providers take fewer.
+pub const STOPS_MAX: usize = 16;
 pub const STOP_CHARS_MAX: usize = 200;
 /// Characters of an authored turn's origin.
 pub const ORIGIN_CHARS_MAX: usize = 200;

@@ -19,19 +19,19 @@ pub enum Rejection {
     AuthorNotInjectable,
     #[error("the scope {0} is missing")]
     ScopeMissing(&'static str),
-    #[error("a caller of tier {} may not add keyed context", .0.name())]
+    #[error("may not be sent by a caller of tier {}", .0.name())]
     TierMayNotKey(Tier),
     #[error("the key {0:?} lies in a namespace of the loader")]
     KeyReserved(String),
 
     // --- is what was sent sensible ---
-    #[error("{} may not write a turn of class {}", .author.name(), .class.name())]
+    #[error("is {}, which {} may not write", .class.name(), .author.name())]
     ClassNotAllowed { author: Author, class: TurnClass },
-    #[error("a turn that is visible to nobody is not written")]
+    #[error("shows the turn to nobody")]
     VisibleToNobody,
-    #[error("a turn that the model does not see cannot become memory")]
+    #[error("makes memory of a turn that the model does not see")]
     MemoryUnseen,
-    #[error("effects MEMORY_IMPORT need a turn that is eligible for memory")]
+    #[error("is MEMORY_IMPORT for a turn that is not eligible for memory")]
     ImportIneligible,
     #[error("the claimed time {claimed} lies after {latest}")]
     ClaimedInFuture { claimed: Timestamp, latest: Timestamp },

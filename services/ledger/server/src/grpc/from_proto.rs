@@ -183,20 +183,27 @@ pub(super) fn submit_turn(caller: &Caller, request: pb::SubmitTurnRequest) -> Ch
 }
 
 fn sampling(given: pb::Sampling) -> Checked<pb::Sampling> {
-    let finite = |field: &str, value: Option<f64>| match value {
-        Some(value) if !value.is_finite() || value < 0.0 => {
-            Err(invalid(format!("sampling.{field}"), "is not a number from 0 up"))
+    let up_to = |field: &str, value: Option<f64>, most: f64| match value {
+        Some(value) if !(0.0..=most).contains(&value) => {
+            let why = format!("is {value}, not a number from 0 to {most}");
+            Err(invalid(format!("sampling.{field}"), why))
         }
         _ => Ok(()),
     };
-    finite("temperature", given.temperature)?;
-    finite("top_p", given.top_p)?;
-    if given.max_tokens == Some(0) {
+    up_to("temperature", given.temperature, limits::TEMPERATURE_MAX)?;
+    up_to("top_p", given.top_p, 1.0)?;
+    let max_tokens = given.max_tokens.unwrap_or(1) as usize;
+    if max_tokens == 0 {
         return Err(invalid("sampling.max_tokens", "is 0"));
     }
+    field::at_most("sampling.max_tokens", max_tokens, "tokens", limits::REPLY_TOKENS_MAX)?;
     field::at_most("sampling.stop", given.stop.len(), "texts", limits::STOPS_MAX)?;
     for (index, stop) in given.stop.iter().enumerate() {
-        field::chars(&format!("sampling.stop[{index}]"), stop, limits::STOP_CHARS_MAX)?;
+        let at = format!("sampling.stop[{index}]");
+        if stop.is_empty() {
+            return Err(invalid(at, "is empty"));
+        }
+        field::chars(&at, stop, limits::STOP_CHARS_MAX)?;
     }
     Ok(given)
 }

@@ -1,5 +1,6 @@
 //! What is asked of the model beside the text: stored with the request, and sent.
 
+use kernel::limits::STOPS_MAX;
 use serde::{Deserialize, Serialize};
 
 use super::input::Input;
@@ -8,8 +9,6 @@ use crate::{
     preset::Sampling,
 };
 
-/// Stop sequences of one request (seeds-notes 1.3).
-const STOP_MAX: usize = 16;
 /// SillyTavern's length of a reply, where a preset names none (reference B1).
 const REPLY_TOKENS_DEFAULT: u32 = 300;
 
@@ -88,14 +87,14 @@ pub(super) fn call_config(input: &Input, said: &mut Vec<Diagnostic>) -> CallConf
 
 fn stop(sequences: &[String], said: &mut Vec<Diagnostic>) -> Vec<String> {
     let usable: Vec<&String> = sequences.iter().filter(|stop| !stop.is_empty()).collect();
-    if usable.len() > STOP_MAX {
+    if usable.len() > STOPS_MAX {
         said.push(
             Diagnostic::new(Code::StopLimited, "preset")
-                .with("limit", STOP_MAX)
+                .with("limit", STOPS_MAX)
                 .with("named", usable.len()),
         );
     }
-    usable.into_iter().take(STOP_MAX).cloned().collect()
+    usable.into_iter().take(STOPS_MAX).cloned().collect()
 }
 
 /// `auto` and nothing mean the provider's own choice.
