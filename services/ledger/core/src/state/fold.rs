@@ -4,8 +4,8 @@ use prompt::item::{Commitment, Content, Item, Message, Section, Stamp, TextRef, 
 
 use super::{Alternative, Ended, Generation, Identity, Slot, State, Touched, Turn, TurnKind};
 use crate::event::{
-    Body, Cause, ContextAdded, Event, GenerationStarted, Keyed, LlmRequestRequested, Place,
-    SessionCreated, StampTail, TurnCompleted, TurnSeeded,
+    Body, Cause, ContextAdded, Event, Failure, GenerationStarted, Keyed, LlmRequestRequested,
+    Place, SessionCreated, StampTail, TurnCompleted, TurnSeeded,
 };
 
 /// An event that does not fit the log before it: the log is damaged or a rule has a bug.
@@ -55,6 +55,9 @@ impl State {
             Body::LlmRequestRequested(body) => self.requested(event, body),
             Body::TurnCompleted(body) => return self.completed(offset, body),
             Body::TurnFailed(body) => {
+                if body.reason == Failure::Window {
+                    self.set_unsent_aside();
+                }
                 return self.ended(body.seq, Ended { aborted: false, offset });
             }
             Body::TurnAborted(body) => {
@@ -230,6 +233,21 @@ impl State {
         slot.ended = None;
         self.generation = None;
         Ok(())
+    }
+
+    /// A message that no request could hold leaves the context: every later request would fail for it too.
+    fn set_unsent_aside(&mut self) {
+        let own = self.generation.as_ref().and_then(|generation| generation.own);
+        let (last_stamp, held) = (self.last_stamp, self.items.len());
+        self.items.retain(|item| match item {
+            Item::Message(message) => {
+                own.is_none() || message.voice.turn() != own || message.offset < last_stamp
+            }
+            Item::Section(_) | Item::Stamp(_) => true,
+        });
+        if let Some(turn) = own.and_then(|seq| self.turns.get_mut(&seq)) {
+            turn.in_context &= self.items.len() == held;
+        }
     }
 
     fn ended(&mut self, seq: Option<u64>, ended: Ended) -> Result<(), &'static str> {

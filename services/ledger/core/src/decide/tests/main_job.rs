@@ -224,6 +224,35 @@ fn a_closed_generation_is_not_taken_over_nor_completed() {
     s.refused(abort, closed);
 }
 
+fn over_the_window(name: &str, fence: u64) -> Fail {
+    let (generation, reason) = (generation(name), Failure::Window);
+    Fail { generation, fence, reason, detail: None, partial: None }
+}
+
+#[test]
+fn a_message_that_no_request_could_hold_leaves_the_context() {
+    let mut s = Session::created();
+    s.exchange("g1", "one", "two");
+    s.submit("g2", "far too long");
+    s.ok(over_the_window("g2", 1));
+    assert!(!s.shown().contains("too long"));
+    assert!(!s.state.turn(2).expect("it is kept").in_context);
+    s.exchange("g3", "short", "four");
+    s.broke(None);
+}
+
+#[test]
+fn a_message_that_was_sent_stays_whatever_its_later_attempts_meet() {
+    let mut s = Session::created();
+    s.submit("g1", "one");
+    s.stamp("g1", vec![]);
+    s.envelope.lease = Lease::Expired;
+    s.ok(TakeOver { generation: generation("g1"), guidance: None });
+    s.ok(over_the_window("g1", 2));
+    assert!(s.shown().starts_with("user: one"));
+    assert!(s.state.turn(0).expect("it is there").in_context);
+}
+
 #[test]
 fn an_abort_keeps_the_message_and_says_who() {
     let mut s = Session::created();

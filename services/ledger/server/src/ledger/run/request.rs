@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{Timestamp, limits};
 use ledger_core::{
-    Decision, Envelope, Event, State, decide,
+    Decision, Envelope, Event, Rejection, State, decide,
     decide::{Land, ReplaceRange, StampRequest, TailChoice},
     event::{Failure, Versions},
     settings::OnOverflow,
@@ -30,7 +30,7 @@ use crate::{
         record::{Profile, RequestRecord, WorldRecord},
         render::{Rendered, newest_versions, render},
     },
-    store::{AppendError, RequestRow},
+    store::{AppendError, RequestRow, StoreError},
 };
 
 /// At this share of the window the oldest messages go, down to [`TRIM_TO`].
@@ -88,7 +88,7 @@ impl Reply {
                 Err(other) => return Err(Error::from(other).into()),
             }
         }
-        Err(Stopped::of(Failure::Internal, "others kept writing to the session"))
+        Err(Error::Store(StoreError::Contended).into())
     }
 
     /// Lands, renders, and trims what does not fit the window.
@@ -115,10 +115,16 @@ impl Reply {
                 summary: None,
                 active_lore: Some(active_lore.clone()),
             };
-            let trimmed = decide(&state, envelope, range).map_err(Error::from)?;
-            events.extend(trimmed.events);
-            state = trimmed.state;
-            rendered = self.render(&state, envelope.now, &events, compiled).await?;
+            match decide(&state, envelope, range) {
+                Ok(trimmed) => {
+                    events.extend(trimmed.events);
+                    state = trimmed.state;
+                    rendered = self.render(&state, envelope.now, &events, compiled).await?;
+                }
+                // What fills the window is the newest message and the profile.
+                Err(Rejection::RangeEmpty(_)) => {}
+                Err(other) => return Err(Error::from(other).into()),
+            }
         }
         fits(&state, &rendered, call)?;
         Ok(Draft { events, state, active_lore, rendered })
@@ -206,7 +212,7 @@ impl Reply {
             tail.as_deref().map(Tail::Guidance),
             &texts,
         );
-        rendered.map_err(|missing| Stopped::of(Failure::Internal, missing.to_string()))
+        rendered.map_err(|missing| Error::Internal(missing.to_string()).into())
     }
 }
 
