@@ -120,7 +120,12 @@ def import_all(client, samples):
     }
     print("1. imported", *(f"{kind}={thing['name']!r}" for kind, thing in
           {"preset": preset, "character": character, "world": world, "user": user}.items()))
-    return selection, character["greetings"][0], world["worldId"]
+    return selection, as_said(character["greetings"][0], character, user), world["worldId"]
+
+
+def as_said(greeting, character, user):
+    """A card's greeting is a template; what goes into history is what was said."""
+    return greeting.replace("{{char}}", character["name"]).replace("{{user}}", user["name"])
 
 
 def open_session(client, selection, greeting, model):
@@ -138,6 +143,7 @@ def open_session(client, selection, greeting, model):
         )
         turn = opened["opening"]
         assert (turn["seq"], turn["phase"]) == ("0", "PHASE_SEEDED"), turn
+        assert "{{" not in turn["content"], turn
         print("2. opened with", turn["phase"], "written by", turn["provenance"]["writeActor"])
     else:
         opened = client.call("SessionService/CreateSession", request)

@@ -160,7 +160,11 @@ impl Story {
 
     async fn open(&mut self, cast: &Cast) -> Result<String, Status> {
         self.page.heading(2, "Open a conversation with an authored greeting");
-        let greeting = cast.character.greetings.first().cloned().unwrap_or_default();
+        // A greeting is a template, and history is written as it was said.
+        let greeting = cast.character.greetings.first().map(|greeting| {
+            let named = greeting.replace("{{char}}", &cast.character.name);
+            named.replace("{{user}}", &cast.user.name)
+        });
         let request = ledger::CreateSessionWithOpeningRequest {
             request_id: format!("{}-session", self.run),
             title: "An evening at the lighthouse".to_owned(),
@@ -181,7 +185,7 @@ impl Story {
             }),
             opening: Some(ledger::AuthoredTurn {
                 author: Author::Assistant.into(),
-                content: greeting,
+                content: greeting.unwrap_or_default(),
                 origin: "the card's first message".to_owned(),
                 ..Default::default()
             }),
