@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 
 /// Bytes of a write-ahead log's header, and of each frame's.
 const LOG_HEAD: usize = 32;
@@ -59,4 +59,13 @@ pub async fn flip_a_bit_in(data: &Path, service: &str, text: &str) {
     assert!(!places.is_empty(), "{text:?} is stored");
     places.into_iter().for_each(|at| bytes[at] ^= 1);
     fs::write(&path, bytes).expect("written");
+}
+
+/// Changes a service's rows; the service may be running.
+pub async fn change(data: &Path, service: &str, statement: String) {
+    let options = SqliteConnectOptions::new().filename(file(data, service));
+    let mut connection = SqliteConnection::connect_with(&options).await.expect("opened");
+    let changed = sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await;
+    assert_eq!(changed.expect("a statement").rows_affected(), 1);
+    connection.close().await.expect("closed");
 }

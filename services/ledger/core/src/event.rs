@@ -83,9 +83,13 @@ impl Event {
 // === impl Record ===
 
 impl Record {
-    /// Reads the payload, whichever version it was written in.
+    /// Reads the payload, whichever version it was written in; only bytes that were written are read. Costs
+    /// their SHA-256: less than reading them as JSON does.
     pub fn open(self) -> Result<Event, Unreadable> {
         let kept = self.kept.ok_or(Unreadable::Erased(self.meta.offset))?;
+        if commit(kept.salt, &kept.payload) != self.commitment {
+            return Err(Unreadable::Damaged(self.meta.offset));
+        }
         let body = codec::decode(self.meta.kind, &kept.payload)
             .map_err(|fault| Unreadable::Payload { offset: self.meta.offset, fault })?;
         Ok(Event {

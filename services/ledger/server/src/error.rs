@@ -1,7 +1,8 @@
 //! What a verb of the ledger can answer instead of its result; becomes a Status last, in `grpc/status.rs`.
 
+use host::database::{Failure, failure};
 use kernel::{GenerationId, SessionId};
-use ledger_core::{Damage, Rejection, event::Unreadable, state::Inconsistent};
+use ledger_core::{Damage, Rejection, chain::Fault, event::Unreadable, state::Inconsistent};
 
 use crate::store::{AppendError, StoreError};
 
@@ -28,6 +29,9 @@ pub enum Error {
     /// A peer refused; its status says why and is passed on.
     #[error("a peer refused: {}", .0.message())]
     Peer(tonic::Status),
+    /// The process ends; what was begun goes on.
+    #[error("the process is ending: retry with the same request id")]
+    Interrupted,
     #[error("too many writes are waiting")]
     Overloaded,
     #[error("session {session}: {damage}")]
@@ -65,6 +69,34 @@ impl Error {
 
     pub fn invalid(field: &'static str, why: impl std::fmt::Display) -> Self {
         Self::Invalid { field, why: why.to_string() }
+    }
+
+    /// The log lacks the event at an offset.
+    pub fn missing(session: &SessionId, offset: u64) -> Self {
+        let damage = Damage { offset, fault: Fault::Missing };
+        Self::Damaged { session: session.clone(), damage }
+    }
+
+    /// Whether stored rows are not what was written.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. }
+                | Self::Unreadable { .. }
+                | Self::Inconsistent { .. }
+                | Self::Store(StoreError::Damaged { .. } | StoreError::Inconsistent { .. })
+        )
+    }
+
+    /// Whether the same may succeed a moment later: the store is away, or busy.
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::Overloaded | Self::Store(StoreError::Contended) => true,
+            Self::Store(StoreError::Unavailable(cause)) => {
+                matches!(failure(cause), Failure::Unavailable | Failure::Conflict)
+            }
+            _ => false,
+        }
     }
 }
 

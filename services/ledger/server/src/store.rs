@@ -143,6 +143,9 @@ pub enum StoreError {
     /// Others kept writing first; nothing happened.
     #[error("too many writers of one session")]
     Contended,
+    /// An event's row does not hold what was written.
+    #[error("the event at offset {offset}: {problem}")]
+    Damaged { session: SessionId, offset: u64, problem: String },
     /// A row does not hold what this build wrote.
     #[error("{table} holds a row that cannot be read: {problem}")]
     Inconsistent { table: &'static str, problem: String },

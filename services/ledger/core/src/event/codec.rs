@@ -13,6 +13,8 @@ const CURRENT: u32 = 1;
 pub enum Unreadable {
     #[error("the payload of the event at offset {0} was erased")]
     Erased(u64),
+    #[error("the payload of the event at offset {0} does not match its commitment")]
+    Damaged(u64),
     #[error("the payload of the event at offset {offset} cannot be read")]
     Payload {
         offset: u64,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use host::status::{
-    aborted, data_loss, internal, invalid, limit_told, not_found, overloaded, precondition,
-    scope_missing, store_unavailable,
+    aborted, chain, data_loss, internal, interrupted, invalid, limit_told, not_found, overloaded,
+    precondition, scope_missing, store_unavailable,
 };
 use kernel::Scope;
 use ledger_core::Rejection;
@@ -16,7 +16,7 @@ use crate::{error::Error, store::StoreError};
 /// What a writer waits before it asks again.
 const RETRY: Duration = Duration::from_millis(250);
 
-pub(super) fn status(error: Error) -> Status {
+pub(crate) fn status(error: Error) -> Status {
     status_of("turn", error)
 }
 
@@ -47,19 +47,25 @@ pub(super) fn status_of(turn: &str, error: Error) -> Status {
         }
         Error::GenerationInProgress => in_progress(""),
         Error::Peer(status) => peer(status),
+        Error::Interrupted => interrupted(error.to_string()),
         Error::Overloaded => overloaded("too many writes are waiting", RETRY),
         Error::Damaged { session, damage } => {
             data_loss("session", session.as_str(), damage.to_string())
         }
         Error::Unreadable { session, fault } => {
-            data_loss("session", session.as_str(), fault.to_string())
+            data_loss("session", session.as_str(), chain(&fault))
         }
         Error::Inconsistent { session, fault } => {
             data_loss("session", session.as_str(), fault.to_string())
         }
         Error::Store(StoreError::Contended) => overloaded("too many writers of one session", RETRY),
         Error::Store(error @ StoreError::Unavailable(_)) => store(error),
-        Error::Store(error @ StoreError::Inconsistent { .. }) => internal(&error),
+        Error::Store(StoreError::Damaged { ref session, .. }) => {
+            data_loss("session", session.as_str(), error.to_string())
+        }
+        Error::Store(StoreError::Inconsistent { table, problem }) => {
+            data_loss("table", table, problem)
+        }
         Error::Internal(_) => internal(&error),
     }
 }
@@ -106,11 +112,9 @@ fn rejected(turn: &str, rejection: Rejection) -> Status {
             Some(scope) => scope_missing(scope),
             None => internal(&Rejection::ScopeMissing(name)),
         },
-        Rejection::TierMayNotKey(_) => invalid("key", "may not be sent by a caller of this tier"),
+        Rejection::TierMayNotKey(_) => invalid("key", why),
         Rejection::KeyReserved(key) => precondition(Reason::KeyReserved, &key, why),
-        Rejection::ClassNotAllowed { .. } => {
-            invalid(within("turn_class"), format!("does not fit: {why}"))
-        }
+        Rejection::ClassNotAllowed { .. } => invalid(within("turn_class"), why),
         Rejection::VisibleToNobody | Rejection::MemoryUnseen => invalid(within("visibility"), why),
         Rejection::ImportIneligible => invalid(within("effects"), why),
         Rejection::ClaimedInFuture { latest, .. } => {
@@ -129,9 +133,8 @@ fn rejected(turn: &str, rejection: Rejection) -> Status {
             precondition(Reason::TurnRevisionMoved, "turn", why)
         }
         Rejection::Limit { name, max, .. } => limit_told(name, why, max as u64).into(),
-        // Verbs that no RPC of this surface reaches, and bugs.
-        rejection @ (Rejection::SessionExists
-        | Rejection::KeyUnknown(_)
+        // Rules of verbs that no RPC of this surface reaches.
+        rejection @ (Rejection::KeyUnknown(_)
         | Rejection::MessageUnknown(_)
         | Rejection::MessageOwned { .. }
         | Rejection::NotTailSlot
@@ -139,9 +142,11 @@ fn rejected(turn: &str, rejection: Rejection) -> Status {
         | Rejection::AlternativeSelected
         | Rejection::TurnInSummary(_)
         | Rejection::SummaryUnknown(_)
-        | Rejection::RangeEmpty(_)
         | Rejection::ToolRunNotOpen(_)
-        | Rejection::ForkPointInvalid(_)
+        | Rejection::ForkPointInvalid(_)) => internal(&rejection),
+        // Answered where they arise, by the saga that creates and by the window that trims; and bugs.
+        rejection @ (Rejection::SessionExists
+        | Rejection::RangeEmpty(_)
         | Rejection::Inconsistent(_)) => internal(&rejection),
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use kernel::{Owner, SessionId, limits};
-use ledger_core::{Event, State};
+use ledger_core::{Event, State, verify};
 use moka::sync::Cache;
 
 use super::Ledger;
@@ -83,7 +83,8 @@ impl Ledger {
         Ok(state)
     }
 
-    /// Folds the events up to `head` in; `see` is given the state before each event.
+    /// Folds the events up to `head` in, each checked against the chain; `see` is given the state before
+    /// each event.
     pub(super) async fn fold_to(
         &self,
         owner: &Owner,
@@ -97,10 +98,10 @@ impl Ledger {
             let limit = u32::try_from(head - from + 1).unwrap_or(u32::MAX).min(READ_EVENTS);
             let records = self.store().events(owner, session, from, limit).await?;
             if records.is_empty() {
-                let fault = ledger_core::chain::Fault::Missing;
-                let damage = ledger_core::Damage { offset: from, fault };
-                return Err(Error::Damaged { session: session.clone(), damage });
+                return Err(Error::missing(session, from));
             }
+            verify(state.head(), &records)
+                .map_err(|damage| Error::Damaged { session: session.clone(), damage })?;
             for record in records {
                 let event = open(session, record)?;
                 see(state, &event)?;

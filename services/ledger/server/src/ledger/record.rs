@@ -117,10 +117,12 @@ impl Ledger {
         let found = self.store().texts(owner, &kept.texts).await?;
         let texts: std::collections::HashMap<Digest, String> = found.into_iter().collect();
         let segments = kept.segments.iter().zip(&kept.texts).map(|(segment, digest)| {
-            let text = texts.get(digest).cloned().ok_or_else(|| {
+            let text = texts.get(digest).cloned();
+            let whole = text.filter(|text| kernel::digest(text.as_bytes()) == *digest);
+            let text = whole.ok_or_else(|| {
                 Error::Store(crate::store::StoreError::Inconsistent {
                     table: "segment_texts",
-                    problem: format!("{digest} is missing"),
+                    problem: format!("{digest} is missing or damaged"),
                 })
             })?;
             Ok(Segment { text, ..segment.clone() })

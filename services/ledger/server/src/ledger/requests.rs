@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use kernel::{Owner, SessionId, Timestamp, limits};
 use ledger_core::{
-    Body, Event, Head, Record, State,
+    Body, Event, State,
     event::{LlmRequestRequested, StampTail},
-    verify,
 };
 use moka::sync::Cache;
 use prompt::{
@@ -24,9 +23,6 @@ use super::{
     render::{Rendered, render},
 };
 use crate::error::{Error, Result};
-
-/// Events read at a time.
-const READ_EVENTS: u32 = 1_000;
 
 /// The blocks of each session's last request, reduced to digests: what the next one is compared with.
 pub(super) struct Marks(Cache<(Owner, SessionId), LastRequest>);
@@ -90,7 +86,8 @@ impl Ledger {
         if offset == 0 || offset > head {
             return Err(absent());
         }
-        let before = self.verified_state(owner, session, offset - 1).await?;
+        let mut before = State::default();
+        self.fold_to(owner, session, &mut before, offset - 1, |_, _| Ok(())).await?;
         let event = self.event(owner, session, offset).await?.ok_or_else(absent)?;
         let Body::LlmRequestRequested(stamp) = &event.body else { return Err(absent()) };
         let record = self.request_record(owner, session, offset).await?;
@@ -120,9 +117,10 @@ impl Ledger {
         self.load(owner, session).await?;
         let rows = self.store().requests(owner, session, after, limit).await?;
         let offsets: Vec<u64> = rows.iter().map(|row| row.offset).collect();
-        let stamps = self.store().events_at(owner, session, &offsets).await?;
-        let shown = stamps.into_iter().zip(rows).map(|(record, row)| {
-            let event = load::open(session, record)?;
+        let mut stamps = self.events_there(owner, session, &offsets).await?;
+        let shown = rows.into_iter().map(|row| {
+            let event = stamps.remove(&row.offset);
+            let event = event.ok_or_else(|| Error::missing(session, row.offset))?;
             let Body::LlmRequestRequested(stamp) = event.body else {
                 return Err(Error::Internal("a request's record lies beside no stamp".into()));
             };
@@ -262,34 +260,5 @@ impl Ledger {
     ) -> Result<Option<Event>> {
         let records = self.store().events_at(owner, session, &[offset]).await?;
         records.into_iter().next().map(|record| load::open(session, record)).transpose()
-    }
-
-    /// The state at an offset, every event on the way checked against its chain.
-    async fn verified_state(
-        &self,
-        owner: &Owner,
-        session: &SessionId,
-        offset: u64,
-    ) -> Result<State> {
-        let mut state = State::default();
-        while state.head().offset < offset {
-            let from = state.head().offset + 1;
-            let limit = u32::try_from(offset - from + 1).unwrap_or(u32::MAX).min(READ_EVENTS);
-            let records: Vec<Record> = self.store().events(owner, session, from, limit).await?;
-            let damaged = |damage| Error::Damaged { session: session.clone(), damage };
-            if records.is_empty() {
-                let fault = ledger_core::chain::Fault::Missing;
-                return Err(damaged(ledger_core::Damage { offset: from, fault }));
-            }
-            let head: Head = state.head();
-            verify(head, &records).map_err(damaged)?;
-            for record in records {
-                let event = load::open(session, record)?;
-                state
-                    .apply(&event)
-                    .map_err(|fault| Error::Inconsistent { session: session.clone(), fault })?;
-            }
-        }
-        Ok(state)
     }
 }

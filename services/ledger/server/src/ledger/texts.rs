@@ -6,11 +6,12 @@ use std::{
 };
 
 use kernel::{Owner, SessionId, limits};
+use ledger_core::Event;
 use moka::sync::Cache;
 use prompt::{item::TextRef, journal::Texts};
 
 use super::{Ledger, load};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 type Place = (Owner, SessionId, TextRef);
 
@@ -44,7 +45,7 @@ impl Texts for Found {
 
 impl Found {
     /// Adds the texts of events that are decided and not stored yet.
-    pub(super) fn add(&mut self, events: &[ledger_core::Event]) {
+    pub(super) fn add(&mut self, events: &[Event]) {
         for event in events {
             for part in 0..=1 {
                 let Some(text) = event.body.text(part) else { continue };
@@ -63,6 +64,26 @@ impl Found {
 // === impl Ledger ===
 
 impl Ledger {
+    /// The events at these offsets, of which the log must have every one.
+    pub(super) async fn events_there(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        offsets: &[u64],
+    ) -> Result<HashMap<u64, Event>> {
+        let mut events = HashMap::with_capacity(offsets.len());
+        for page in offsets.chunks(500) {
+            for record in self.store().events_at(owner, session, page).await? {
+                let event = load::open(session, record)?;
+                events.insert(event.meta.offset, event);
+            }
+        }
+        match offsets.iter().find(|offset| !events.contains_key(offset)) {
+            Some(offset) => Err(Error::missing(session, *offset)),
+            None => Ok(events),
+        }
+    }
+
     /// Reads the texts at these places: from memory, or each missing event once.
     pub(super) async fn texts(
         &self,
@@ -81,13 +102,7 @@ impl Ledger {
         }
         let offsets: BTreeSet<u64> = missing.iter().map(|at| at.offset).collect();
         let offsets: Vec<u64> = offsets.into_iter().collect();
-        let mut events = HashMap::new();
-        for page in offsets.chunks(500) {
-            for record in self.store().events_at(owner, session, page).await? {
-                let event = load::open(session, record)?;
-                events.insert(event.meta.offset, event);
-            }
-        }
+        let events = self.events_there(owner, session, &offsets).await?;
         for at in missing {
             let text = events.get(&at.offset).and_then(|event| event.body.text(at.part));
             if let Some(text) = text {

@@ -13,7 +13,7 @@ use prompt::{
     item::TextRef,
 };
 
-use super::{Ledger, load};
+use super::Ledger;
 use crate::error::{Error, Result};
 
 /// One turn.
@@ -105,13 +105,7 @@ impl Ledger {
             seqs.iter().filter_map(|seq| Some((*seq, state.turn(*seq)?))).collect();
         let offsets: BTreeSet<u64> = turns.iter().flat_map(|(_, turn)| sources(turn)).collect();
         let offsets: Vec<u64> = offsets.into_iter().collect();
-        let mut events = HashMap::new();
-        for page in offsets.chunks(500) {
-            for record in self.store().events_at(owner, session, page).await? {
-                let event = load::open(session, record)?;
-                events.insert(event.meta.offset, event);
-            }
-        }
+        let events = self.events_there(owner, session, &offsets).await?;
         let shown = turns.iter().map(|(seq, turn)| show(session, state, *seq, turn, &events));
         Ok(shown.collect())
     }
@@ -241,6 +235,8 @@ pub(super) const fn failure_name(failure: Failure) -> &'static str {
         Failure::Provider => "PROVIDER",
         Failure::Lease => "LEASE",
         Failure::Window => "WINDOW_EXCEEDED",
+        Failure::Damaged => "DATA_LOSS",
+        Failure::Store => "STORE_UNAVAILABLE",
         Failure::Internal => "INTERNAL",
     }
 }

@@ -1,10 +1,13 @@
 //! Verifying a session: every hash of its chain, every request, its snapshot.
 
 use kernel::{Owner, SessionId};
-use ledger_core::{Body, Event, Head, State, verify};
+use ledger_core::{Body, Event, Head, Record, State, verify};
 
 use super::{Ledger, load, requests::Replay};
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    store::StoreError,
+};
 
 /// Events read at a time.
 const READ_EVENTS: u32 = 1_000;
@@ -33,7 +36,7 @@ impl Ledger {
         let mut state = State::default();
         let mut head = Head::START;
         while head.offset < row.head {
-            let records = self.store().events(owner, session, head.offset + 1, READ_EVENTS).await?;
+            let records = self.readable(owner, session, head.offset + 1).await?;
             if records.is_empty() {
                 found.first_bad = Some(head.offset + 1);
                 return Ok(found);
@@ -46,13 +49,15 @@ impl Ledger {
                 }
             };
             for record in records {
+                let offset = record.meta.offset;
                 let event = load::open(session, record)?;
                 self.check_request(owner, session, &state, &event, &mut found).await?;
-                state
-                    .apply(&event)
-                    .map_err(|fault| Error::Inconsistent { session: session.clone(), fault })?;
-                if let Some((offset, bytes)) = &snapshot
-                    && *offset == event.meta.offset
+                if state.apply(&event).is_err() {
+                    found.first_bad = Some(offset);
+                    return Ok(found);
+                }
+                if let Some((at, bytes)) = &snapshot
+                    && *at == offset
                 {
                     let kept: Option<State> = serde_json::from_slice(bytes).ok();
                     found.snapshot_drifted = kept.is_some_and(|kept| kept != state);
@@ -60,6 +65,18 @@ impl Ledger {
             }
         }
         Ok(found)
+    }
+
+    /// Events from an offset on, none of them behind one whose columns cannot be read.
+    async fn readable(&self, owner: &Owner, session: &SessionId, from: u64) -> Result<Vec<Record>> {
+        let mut limit = READ_EVENTS;
+        loop {
+            match self.store().events(owner, session, from, limit).await {
+                Err(StoreError::Damaged { .. }) if limit > 1 => limit /= 2,
+                Err(StoreError::Damaged { .. }) => return Ok(Vec::new()),
+                read => return Ok(read?),
+            }
+        }
     }
 
     async fn check_request(
@@ -71,23 +88,46 @@ impl Ledger {
         found: &mut Verified,
     ) -> Result<()> {
         let Body::LlmRequestRequested(stamp) = &event.body else { return Ok(()) };
-        let record = self.request_record(owner, session, event.meta.offset).await?;
-        let (replay, _) = self.rebuild(owner, session, before, event, stamp, &record).await?;
+        let offset = event.meta.offset;
         found.requests += 1;
-        if replay == Replay::RenderDrift {
-            found.drifted_requests.push(event.meta.offset);
+        let rebuilt = match self.request_record(owner, session, offset).await {
+            Ok(record) => self.rebuild(owner, session, before, event, stamp, &record).await,
+            Err(error) => Err(error),
+        };
+        match rebuilt {
+            Ok((Replay::RenderDrift, _)) => found.drifted_requests.push(offset),
+            Ok(_) => {}
+            // What lies beside the events is damaged: its bytes cannot be shown again.
+            Err(error) if error.is_damage() || matches!(error, Error::NotFound { .. }) => {
+                found.drifted_requests.push(offset);
+            }
+            Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Events from an offset on, at most `limit`; the caller pages.
+    /// Events from an offset on, at most `limit`; the caller pages up to the head. Each is checked against
+    /// its commitment and against the chain of the one before.
     pub async fn events(
         &self,
         owner: &Owner,
         session: &SessionId,
         from: u64,
         limit: u32,
-    ) -> Result<Vec<ledger_core::Record>> {
-        Ok(self.store().events(owner, session, from.max(1), limit).await?)
+    ) -> Result<Vec<Record>> {
+        let from = from.max(1);
+        let before = u32::from(from > 1);
+        let read = from - u64::from(before);
+        let mut records = self.store().events(owner, session, read, limit + before).await?;
+        let head = match before {
+            0 => Some(Head::START),
+            _ => records.first().map(|first| Head { offset: read, chain: first.chain }),
+        };
+        let events = records.split_off(records.len().min(before as usize));
+        let head = head.filter(|_| !events.is_empty());
+        let head = head.ok_or_else(|| Error::missing(session, from))?;
+        verify(head, &events)
+            .map_err(|damage| Error::Damaged { session: session.clone(), damage })?;
+        Ok(events)
     }
 }

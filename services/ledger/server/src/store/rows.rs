@@ -152,7 +152,18 @@ impl<'r> Columns<'r> {
         })
     }
 
+    /// An event whose columns cannot be read is named by its place: the log is damaged there.
     pub(super) fn record(&self) -> Result<Record, StoreError> {
+        let (session, offset) = (self.session_id()?, self.number("at_offset")?);
+        self.whole_record().map_err(|error| match error {
+            StoreError::Inconsistent { problem, .. } => {
+                StoreError::Damaged { session, offset, problem }
+            }
+            other => other,
+        })
+    }
+
+    fn whole_record(&self) -> Result<Record, StoreError> {
         let digest = |column| {
             Digest::from_slice(&self.bytes(column)?).map_err(|error| self.bad(column, error))
         };
