@@ -157,3 +157,21 @@ async fn a_drain_lets_a_reply_end() {
     assert_eq!(told.text(), told.reply().content);
     assert_eq!(told.kinds().last(), Some(&"done"));
 }
+
+/// Whoever follows the attempt that lost is shown the one that goes on, and no refusal of a thing it never asked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_followers_of_an_attempt_that_lost_its_lease_see_the_one_that_goes_on() {
+    let Some(home) = Home::on_postgres(SKALD, &slow()).await else { return };
+    let apart = home.start_apart().await;
+    let (one, other) = (apart.clients(0), apart.clients(1));
+    let session = opened(&one).await;
+    let mut frames = one.begin(&session, "turn-1", job::FIRST).await.expect("begun");
+    let before = hears(&mut frames).await;
+    home.let_leases_run_out().await;
+    let retry = other.begin(&session, "turn-1", job::FIRST).await.expect("taken over");
+    let (told, retold) = tokio::join!(hears_out(before, frames), hears_out(Told::default(), retry));
+    assert_eq!(told.kept(), told.reply().content);
+    assert_eq!(told.reply(), retold.reply());
+    assert_eq!(told.kinds().last(), Some(&"done"));
+    taken_over_once(&other, &session).await;
+}

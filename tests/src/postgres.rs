@@ -14,3 +14,23 @@ pub async fn let_leases_run_out(url: &str) {
     }
     connection.close().await.expect("closed");
 }
+
+/// As if the server went away whenever an event of this kind is written, and came back after so many times.
+pub async fn go_away(url: &str, kind: &str, times: u32) {
+    let name = kind.replace('-', "_");
+    let mut connection = PgConnection::connect(url).await.expect("a living server");
+    let refusing = format!(
+        "create sequence ledger.{name};
+        create function ledger.away_{name}() returns trigger language plpgsql as $$
+        begin
+            if new.kind = '{kind}' and nextval('ledger.{name}') <= {times} then
+                raise exception 'away' using errcode = '57P03';
+            end if;
+            return new;
+        end $$;
+        create trigger away_{name} before insert on ledger.events
+        for each row execute function ledger.away_{name}();"
+    );
+    sqlx::raw_sql(AssertSqlSafe(refusing)).execute(&mut connection).await.expect("refusing");
+    connection.close().await.expect("closed");
+}

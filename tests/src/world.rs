@@ -123,7 +123,13 @@ impl Plan {
     /// Four services over loopback on PostgreSQL: one lorebook, one loader, two ledgers, two proposals.
     /// None where there is no PostgreSQL; that is said, and the test is skipped.
     pub async fn far(self) -> Option<World> {
-        let url = testing::postgres().await?;
+        Some(self.far_on_a_database().await?.0)
+    }
+
+    /// As [`Plan::far`], and where its database is.
+    pub async fn far_on_a_database(self) -> Option<(World, String)> {
+        let database = testing::postgres_url().await?;
+        let url = database.parse().expect("an address");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let common = self.common(&folder, Place::Postgres { url, connections: 4 });
         let one = |service, peers| one(&common, service, peers);
@@ -144,7 +150,7 @@ impl Plan {
             proposal: far(&proposal),
         };
         let data = folder.path().to_owned();
-        Some(World { links, shutdown: common.shutdown, folder, data })
+        Some((World { links, shutdown: common.shutdown, folder, data }, database))
     }
 
     fn common(&self, folder: &TempDir, place: Place) -> Common {

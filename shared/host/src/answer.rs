@@ -27,7 +27,7 @@ pub fn replayed<T>(mut response: tonic::Response<T>) -> tonic::Response<T> {
 
 /// What a call answers that the end of the process cut off.
 pub(crate) fn cut_off() -> Status {
-    status::peer_unavailable("the service is shutting down")
+    status::interrupted("the process is ending: retry with the same request id")
 }
 
 /// What tonic could not read is the caller's mistake, and no bug: it gets a reason and a field like every

@@ -98,6 +98,11 @@ pub fn peer_unavailable(why: impl Into<String>) -> Status {
     Refusal::new(Reason::PeerUnavailable, why).retry_after(RETRY).into()
 }
 
+/// UNAVAILABLE: the answer was cut off; the retry with the same request id tells what happened.
+pub fn interrupted(why: impl Into<String>) -> Status {
+    Refusal::new(Reason::Interrupted, why).retry_after(RETRY).into()
+}
+
 /// PERMISSION_DENIED: the resource is the caller's, a scope is missing. Never for hidden features.
 pub fn scope_missing(scope: kernel::Scope) -> Status {
     let why = format!("the token lacks the scope {}", scope.name());
@@ -174,7 +179,7 @@ fn code(reason: Reason) -> Code {
         40..=69 => Code::FailedPrecondition,
         70..=79 => Code::Aborted,
         80..=89 => Code::ResourceExhausted,
-        90 | 91 => Code::Unavailable,
+        90 | 91 | 95 => Code::Unavailable,
         92 => Code::DeadlineExceeded,
         93 => Code::DataLoss,
         _ => Code::Internal,

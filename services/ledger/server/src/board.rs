@@ -24,6 +24,8 @@ pub struct Board {
 
 /// A running reply: every frame so far, and a signal when there are more.
 pub struct Run {
+    /// Which attempt it is.
+    pub fence: u64,
     frames: Mutex<Vec<Frame>>,
     length: watch::Sender<usize>,
     ended: watch::Sender<bool>,
@@ -36,8 +38,9 @@ impl Board {
         lock(&self.runs).get(&(tenant.clone(), generation.clone())).cloned()
     }
 
-    pub fn begin(&self, tenant: &TenantId, generation: &GenerationId) -> Arc<Run> {
+    pub fn begin(&self, tenant: &TenantId, generation: &GenerationId, fence: u64) -> Arc<Run> {
         let run = Arc::new(Run {
+            fence,
             frames: Mutex::default(),
             length: watch::Sender::new(0),
             ended: watch::Sender::new(false),
@@ -46,10 +49,15 @@ impl Board {
         run
     }
 
-    pub fn end(&self, tenant: &TenantId, generation: &GenerationId) {
-        if let Some(run) = lock(&self.runs).remove(&(tenant.clone(), generation.clone())) {
-            run.ended.send_replace(true);
+    /// Ends a run; a later attempt of the same generation stays.
+    pub fn end(&self, tenant: &TenantId, generation: &GenerationId, run: &Run) {
+        let place = (tenant.clone(), generation.clone());
+        let mut runs = lock(&self.runs);
+        if runs.get(&place).is_some_and(|found| found.fence == run.fence) {
+            runs.remove(&place);
         }
+        drop(runs);
+        run.ended.send_replace(true);
         self.closed.notify_waiters();
     }
 }

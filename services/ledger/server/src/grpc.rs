@@ -21,6 +21,8 @@ mod to_proto;
 mod turns;
 mod work;
 
+pub(crate) use status::status;
+
 /// Every service of the ledger is this one handler.
 #[derive(Clone)]
 struct Handler {

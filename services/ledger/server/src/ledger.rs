@@ -100,7 +100,7 @@ impl Ledger {
 
     /// Runs steps of which the first must not stay without the last on a task of their own: a caller who
     /// leaves cuts nothing in two. An answer that nobody waits for any more is handed to `unheard`.
-    async fn whole<T: Send + 'static, U: Future<Output = ()> + Send>(
+    async fn whole<T: Send + 'static, U: Future<Output = ()> + Send + 'static>(
         &self,
         steps: impl Future<Output = Result<T>> + Send + 'static,
         unheard: impl FnOnce(T) -> U + Send + 'static,

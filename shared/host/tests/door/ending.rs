@@ -59,6 +59,7 @@ async fn what_does_not_end_by_itself_is_cut_off_as_unavailable() {
     world.door.shutdown().begin();
     let cut = within(events.next()).await.expect("a last word").expect_err("cut off");
     assert_eq!(cut.code(), Code::Unavailable);
+    assert_eq!(host::status::reason(&cut), Some(wire::common::v1::Reason::Interrupted));
     let unanswered = within(pending).await.expect("no panic").expect_err("cut off or never begun");
     assert_eq!(unanswered.code(), Code::Unavailable);
     ended(world).await;

@@ -368,6 +368,10 @@ words! {
         Lease,
         /// The window is full and the session refuses to compact.
         Window,
+        /// Stored bytes that the request needs do not match their hash.
+        Damaged,
+        /// The store stayed away.
+        Store,
         Internal,
     }
 

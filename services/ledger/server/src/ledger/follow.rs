@@ -1,18 +1,15 @@
 //! Following a reply: from this process's memory while it runs here, else from the ledger.
 
 mod follower;
+mod reader;
 
 use std::sync::Arc;
 
-use futures::{StreamExt, stream};
+use futures::stream;
 use kernel::{GenerationId, Owner};
 
-use self::follower::Follower;
-use super::{
-    Ledger,
-    frames::{Frame, FrameStream},
-    submit::Heir,
-};
+use self::{follower::Follower, reader::Reader};
+use super::{Ledger, frames::FrameStream, submit::Heir};
 use crate::{
     board::Run,
     error::{Error, Result},
@@ -32,33 +29,26 @@ impl Ledger {
     ) -> Result<FrameStream> {
         let row = self.generation_row(owner, generation).await?;
         match self.inner.board.find(&owner.tenant, generation) {
-            Some(run) => Ok(self.resume_run(run, after_byte)),
+            Some(run) => Ok(self.follow_run(owner, generation, run, Some(after_byte))),
             None => self.follow(owner.clone(), row, after_byte, None).await,
         }
     }
 
-    /// The frames of a run in this process, all of them.
-    pub(super) fn follow_run(&self, run: Arc<Run>) -> FrameStream {
-        Box::pin(stream::unfold((run, 0, false), |(run, at, over)| async move {
-            if over {
-                return None;
-            }
-            let Some(frame) = run.frame(at).await else {
-                // Another attempt took the slot: this one stopped without an end of its own.
-                return Some((Err(Error::LeaseLost), (run, at, true)));
-            };
-            let over = frame.is_last();
-            Some((Ok(frame), (run, at + 1, over)))
+    /// The frames of a run in this process: all of them, or what they still say to a reader who has
+    /// `after_byte` bytes of the reply.
+    pub(super) fn follow_run(
+        &self,
+        owner: &Owner,
+        generation: &GenerationId,
+        run: Arc<Run>,
+        after_byte: Option<u64>,
+    ) -> FrameStream {
+        let (owner, generation) = (owner.clone(), generation.clone());
+        let reader = Reader::new(self.clone(), owner, generation, run, after_byte);
+        Box::pin(stream::unfold(reader, |mut reader| async move {
+            let frame = reader.next().await?;
+            Some((frame, reader))
         }))
-    }
-
-    /// A run in this process, for a reader who has `after_byte` bytes of the reply.
-    fn resume_run(&self, run: Arc<Run>, after_byte: u64) -> FrameStream {
-        let frames = self.follow_run(run).filter_map(move |frame| {
-            let rest = frame.and_then(|frame| behind(frame, after_byte)).transpose();
-            futures::future::ready(rest)
-        });
-        Box::pin(frames)
     }
 
     /// Frames of any generation, read from the ledger until it is over. An heir has none of them yet.
@@ -87,25 +77,6 @@ impl Ledger {
         let row = self.store().generation(owner, generation).await?;
         row.ok_or_else(|| Error::no_generation(generation))
     }
-}
-
-/// What a frame still says to a reader who has `after` bytes of the reply.
-fn behind(frame: Frame, after: u64) -> Result<Option<Frame>> {
-    Ok(match frame {
-        Frame::Started { .. } => None,
-        Frame::Profile { .. } | Frame::Sent(_) if after > 0 => None,
-        Frame::Delta { offset, text } if offset < after => {
-            let missing = after - offset;
-            let is_new = missing < text.len() as u64;
-            let rest = if is_new { text_behind(&text, missing)? } else { "" };
-            is_new.then(|| Frame::Delta { offset: after, text: rest.to_owned() })
-        }
-        Frame::Completed(completed) => {
-            text_behind(&completed.turn.content, after)?;
-            Some(Frame::Completed(completed))
-        }
-        other => Some(other),
-    })
 }
 
 /// The text behind a byte position that a reader named.

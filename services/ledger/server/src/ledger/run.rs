@@ -10,15 +10,17 @@ mod request;
 mod speak;
 mod tokens;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{future::Future, sync::Arc, time::Duration};
 
-use host::caller::Caller;
+use host::{caller::Caller, status::chain};
 use kernel::{Owner, SessionId, limits};
 use ledger_core::{
+    Decision, Verb,
     decide::{Fail, Started},
     event::Failure,
 };
+use tokio::time::Instant;
+use tonic::Code;
 use wire::{ledger::v1 as pb, mesh::v1 as mesh_pb};
 
 use super::{
@@ -30,6 +32,7 @@ use super::{
 use crate::{
     board::Run,
     error::{Error, Result},
+    grpc::status,
 };
 
 /// One attempt at a reply.
@@ -40,7 +43,13 @@ pub(super) struct Reply {
     pub started: Started,
     pub sampling: Option<pb::Sampling>,
     pub run: Arc<Run>,
+    /// The generation ends here, whatever its provider and the store do.
+    pub deadline: Instant,
 }
+
+/// The first wait for a store that is away, and the longest; each is twice the one before.
+const STORE_WAIT: Duration = Duration::from_millis(100);
+const STORE_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Why an attempt left no reply.
 pub(super) struct Stopped {
@@ -54,8 +63,8 @@ struct OffBoard<'a>(&'a Reply);
 
 impl Drop for OffBoard<'_> {
     fn drop(&mut self) {
-        let Reply { ledger, caller, started, .. } = self.0;
-        ledger.inner.board.end(caller.tenant(), &started.generation);
+        let Reply { ledger, caller, started, run, .. } = self.0;
+        ledger.inner.board.end(caller.tenant(), &started.generation, run);
     }
 }
 
@@ -68,25 +77,31 @@ impl Reply {
         if let Err(error) = self.show_started().await {
             tracing::error!(%error, "a generation could not show its start");
         }
-        let deadline = Duration::from_millis(limits::GENERATION_DEADLINE_MS.unsigned_abs());
-        let spoken = tokio::select! {
+        let completed = tokio::select! {
             biased;
             // What the end of the process cuts off is no failure of the turn.
             () = self.ledger.inner.shutdown.aborted() => return self.hand_on().await,
-            spoken = tokio::time::timeout(deadline, self.speak()) => spoken.unwrap_or_else(|_| {
-                Err(Stopped::of(Failure::Provider, "the generation's deadline passed"))
-            }),
+            completed = self.produce() => completed,
             // Another attempt holds the lease: what this one would write is refused anyway.
             () = self.lost() => return,
         };
+        self.release().await;
+        if let Some(completed) = completed {
+            self.await_evaluation(completed).await;
+        }
+    }
+
+    /// The reply, once it is in the ledger; nothing once its failure is.
+    async fn produce(&self) -> Option<speak::Spoken> {
+        let spoken = tokio::time::timeout_at(self.deadline, self.speak()).await;
+        let spoken = spoken.unwrap_or_else(|_| {
+            Err(Stopped::of(Failure::Provider, "the generation's deadline passed"))
+        });
         match spoken {
-            Ok(completed) => {
-                self.release().await;
-                self.await_evaluation(completed).await;
-            }
+            Ok(completed) => Some(completed),
             Err(stopped) => {
                 self.fail(stopped).await;
-                self.release().await;
+                None
             }
         }
     }
@@ -103,8 +118,8 @@ impl Reply {
         let owner = self.owner();
         let message = match &self.started.message {
             Some((seq, _)) => {
-                let turn = self.ledger.turn(owner, &self.session, *seq).await?;
-                Some(Box::new(turn))
+                let turn = || self.ledger.turn(owner, &self.session, *seq);
+                Some(Box::new(self.patiently(turn).await?))
             }
             None => None,
         };
@@ -141,26 +156,55 @@ impl Reply {
             detail: Some(stopped.detail.clone()).filter(|detail| !detail.is_empty()),
             partial: ledger_core::command::Text::new(stopped.partial).ok(),
         };
-        let writer = Writer::of(&self.caller, None);
-        let none = |_: &_| Ok(Beside::default());
-        match self.ledger.write(&writer, &self.session, verb, none).await {
+        match self.keep(verb, |_| Ok(Beside::default())).await {
             Ok(_) => {}
             // Closed or taken over meanwhile; its followers read what became of it.
-            Err(WriteError::Failed(Error::Rejected(_) | Error::LeaseLost)) => return,
-            Err(WriteError::Answered) => return,
-            Err(WriteError::Failed(error)) => {
-                tracing::error!(%error, "a failed generation could not be closed");
+            Err(Error::Rejected(_) | Error::LeaseLost) => return,
+            Err(error) => {
+                tracing::error!(error = chain(&error), "a failed generation could not be closed");
                 return;
             }
         }
-        match self.ledger.turn(self.owner(), &self.session, *slot).await {
+        match self.patiently(|| self.ledger.turn(self.owner(), &self.session, *slot)).await {
             Ok(turn) => self.run.show(Frame::Ended {
                 aborted: false,
                 reason: turns::failure_name(stopped.failure).to_owned(),
                 message: stopped.detail,
                 turn: Box::new(turn),
             }),
-            Err(error) => tracing::error!(%error, "a failed turn could not be read"),
+            Err(error) => tracing::error!(error = chain(&error), "a failed turn could not be read"),
+        }
+    }
+
+    /// Writes what this attempt came to.
+    async fn keep<V: Verb + Clone>(
+        &self,
+        verb: V,
+        beside: impl Fn(&Decision<V::Outcome>) -> Result<Beside>,
+    ) -> Result<Decision<V::Outcome>> {
+        let writer = Writer::of(&self.caller, None);
+        let write = || async {
+            let written = self.ledger.write(&writer, &self.session, verb.clone(), &beside).await;
+            written.map_err(|error| match error {
+                WriteError::Failed(error) => error,
+                WriteError::Answered => Error::Internal("a reply has no request id".into()),
+            })
+        };
+        self.patiently(write).await
+    }
+
+    /// Waits for a store that is away or busy, as long as the generation may last.
+    async fn patiently<T, F: Future<Output = Result<T>>>(&self, what: impl Fn() -> F) -> Result<T> {
+        let mut wait = STORE_WAIT;
+        loop {
+            match what().await {
+                Err(error) if error.passes() && Instant::now() + wait < self.deadline => {
+                    tracing::warn!(error = chain(&error), "a generation waits for the store");
+                }
+                ended => return ended,
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(STORE_WAIT_MAX);
         }
     }
 
@@ -198,8 +242,14 @@ impl Stopped {
 }
 
 impl From<Error> for Stopped {
+    /// What a caller would be told as a status is told in the frame, a bug's id in the log included.
     fn from(error: Error) -> Self {
-        tracing::error!(%error, "a generation failed");
-        Self::of(Failure::Internal, "the ledger could not go on; the log has the cause")
+        let status = status(error);
+        let failure = match status.code() {
+            Code::DataLoss => Failure::Damaged,
+            Code::Unavailable | Code::ResourceExhausted => Failure::Store,
+            _ => Failure::Internal,
+        };
+        Self::of(failure, status.message())
     }
 }

@@ -1,14 +1,17 @@
 //! Submitting a turn: append the message, start the reply, follow it; a retry finds it again.
 
-use std::future;
+use std::{future, time::Duration};
 
 use host::caller::Caller;
-use kernel::{GenerationId, RequestId, SessionId};
+use kernel::{GenerationId, RequestId, SessionId, limits};
 use ledger_core::{
     command::Text,
     decide::{Started, Submit, TakeOver},
+    settings::ModelChoice,
 };
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use tracing::Instrument as _;
 use wire::ledger::v1 as pb;
 
 use super::{
@@ -21,6 +24,9 @@ use crate::{
     attempt::Attempt,
     error::{Error, Result},
 };
+
+const GENERATION_DEADLINE: Duration =
+    Duration::from_millis(limits::GENERATION_DEADLINE_MS.unsigned_abs());
 
 /// What a caller submits.
 #[derive(Clone)]
@@ -67,6 +73,7 @@ impl Ledger {
         let loaded = self.load(owner, &submit.session).await?;
         let model = loaded.state.settings().model.as_ref();
         self.model(model.map_or("", |model| model.provider.as_str()))?;
+        fits(submit.sampling.as_ref(), model)?;
 
         let generation = match &submit.attempt.scope {
             Some(scope) => GenerationId::derived(&scope.parts()),
@@ -109,7 +116,7 @@ impl Ledger {
             .map_err(|error| Error::Internal(format!("a stored answer: {error}")))?;
         let owner = &caller.principal.owner;
         if let Some(run) = self.inner.board.find(&owner.tenant, &reference.generation) {
-            return Ok(self.follow_run(run));
+            return Ok(self.follow_run(owner, &reference.generation, run, None));
         }
         let row = self.generation_row(owner, &reference.generation).await?;
         let heir = Heir { caller: caller.clone(), submit: submit.clone() };
@@ -164,17 +171,38 @@ impl Ledger {
     /// Produces the reply, whoever follows it.
     fn start(&self, heir: &Heir, started: Started) -> FrameStream {
         let Heir { caller, submit } = heir;
-        let run = self.inner.board.begin(caller.tenant(), &started.generation);
+        let Started { generation, fence, .. } = &started;
+        let run = self.inner.board.begin(caller.tenant(), generation, *fence);
+        let owner = &caller.principal.owner;
+        let frames = self.follow_run(owner, generation, run.clone(), None);
         let reply = Reply {
             ledger: self.clone(),
             caller: caller.clone(),
             session: submit.session.clone(),
             started,
             sampling: submit.sampling.clone(),
-            run: run.clone(),
+            run,
+            deadline: Instant::now() + GENERATION_DEADLINE,
         };
-        self.inner.shutdown.spawn(reply.run());
-        self.follow_run(run)
+        let span = tracing::info_span!(
+            "generation",
+            session = %submit.session,
+            generation = %reply.started.generation
+        );
+        self.inner.shutdown.spawn(reply.run().instrument(span));
+        frames
+    }
+}
+
+/// Refuses a reply that may be longer than the model's window.
+fn fits(sampling: Option<&pb::Sampling>, model: Option<&ModelChoice>) -> Result<()> {
+    let asked = sampling.and_then(|sampling| sampling.max_tokens).unwrap_or(0);
+    match model.map_or(0, |model| model.window_tokens) {
+        window if window > 0 && asked > window => {
+            let why = format!("is {asked}, the model's window holds {window} tokens");
+            Err(Error::invalid("sampling.max_tokens", why))
+        }
+        _ => Ok(()),
     }
 }
 

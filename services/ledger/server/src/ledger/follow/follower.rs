@@ -142,8 +142,7 @@ impl Follower {
     async fn owner_died(&mut self) -> Result<()> {
         if let Some(heir) = self.heir.take() {
             // If somebody else was first, the ledger shows what they make of it.
-            self.relayed =
-                self.ledger.take_over(&heir, &self.session, &self.generation).await?;
+            self.relayed = self.ledger.take_over(&heir, &self.session, &self.generation).await?;
             return Ok(());
         }
         let reason = turns::failure_name(Failure::Lease).to_owned();

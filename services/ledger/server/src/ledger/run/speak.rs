@@ -18,9 +18,8 @@ use super::{
     request::Ready,
 };
 use crate::{
-    error::Error,
     ledger::{
-        append::{Beside, WriteError, Writer},
+        append::Beside,
         evaluation::job_of,
         frames::{self, Frame},
         queue::EvaluateTurn,
@@ -60,7 +59,9 @@ impl Reply {
         let choice = state.settings().model.clone();
         let choice =
             choice.ok_or_else(|| Stopped::of(Failure::Provider, "the session names no model"))?;
-        let provider = self.ledger.model(&choice.provider)?;
+        let provider = self.ledger.model(&choice.provider);
+        let provider =
+            provider.map_err(|error| Stopped::of(Failure::Provider, error.to_string()))?;
         let Ready { prompt, sent, record } = self.request(&compiled, &*provider).await?;
         self.run.show(Frame::Sent(sent));
 
@@ -154,18 +155,12 @@ impl Reply {
         let job = |decision: &Decision<Completed>| {
             if is_empty { None } else { self.evaluation(decision, &record) }
         };
-        let writer = Writer::of(&self.caller, None);
         let beside = |decision: &Decision<Completed>| {
             Ok(Beside { jobs: job(decision).into_iter().collect(), ..Beside::default() })
         };
-        let decision = match self.ledger.write(&writer, &self.session, verb, beside).await {
-            Ok(decision) => decision,
-            Err(WriteError::Failed(error)) => return Err(error.into()),
-            Err(WriteError::Answered) => {
-                return Err(Error::Internal("a reply has no request id".into()).into());
-            }
-        };
-        let turn = self.ledger.turn(self.owner(), &self.session, decision.outcome.seq).await?;
+        let decision = self.keep(verb, beside).await?;
+        let seq = decision.outcome.seq;
+        let turn = self.patiently(|| self.ledger.turn(self.owner(), &self.session, seq)).await?;
         let shown = frames::Completed { turn, usage: heard.usage };
         self.run.show(Frame::Completed(Box::new(shown)));
         Ok(Spoken {
