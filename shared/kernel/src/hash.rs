@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 value; shown and stored as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Digest([u8; 32]);
 
 /// Makes the commitment to a guessable content unguessable; erased together with the content.
@@ -67,7 +67,21 @@ impl Digest {
     }
 
     pub fn to_hex(self) -> String {
-        hex::encode(self.0)
+        self.with_hex(str::to_owned)
+    }
+
+    /// Lends the digits without allocating them.
+    fn with_hex<T>(self, read: impl FnOnce(&str) -> T) -> T {
+        let mut digits = [0; 64];
+        let written = hex::encode_to_slice(self.0, &mut digits);
+        debug_assert!(written.is_ok(), "two digits for each byte");
+        read(str::from_utf8(&digits).unwrap_or_default())
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.with_hex(|digits| serializer.serialize_str(digits))
     }
 }
 
@@ -130,12 +144,12 @@ impl From<Digest> for String {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_hex())
+        self.with_hex(|digits| f.write_str(digits))
     }
 }
 
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({})", self.to_hex())
+        write!(f, "Digest({self})")
     }
 }

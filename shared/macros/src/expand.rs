@@ -1,6 +1,6 @@
 //! The evaluator: what one expansion reads, writes and has left.
 
-mod run;
+mod dispatch;
 mod walk;
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::environment::Environment;
 use crate::expansion::{Code, DIAGNOSTIC_CHARS_MAX, DIAGNOSTICS_MAX, Diagnostic, Expansion, Field};
-use crate::parse::{Fault, Macro, is_plain, parse};
+use crate::parse::{Fault, Macro, Parsed, is_plain, parse};
 use crate::state::Variables;
 use crate::text::last_pass;
 
@@ -27,11 +27,21 @@ pub fn expand(text: &str, environment: &Environment<'_>, variables: &mut Variabl
     if is_plain(text) {
         return Expansion { text: text.to_owned(), ..Expansion::default() };
     }
-    let (document, faults) = parse(text, environment.limits.depth, environment.limits.steps);
+    let parsed = parse(text, environment.limits.depth, environment.limits.steps);
+    run(text, &parsed, environment, variables)
+}
+
+/// Expands a text that is parsed already.
+pub(crate) fn run(
+    text: &str,
+    parsed: &Parsed,
+    environment: &Environment<'_>,
+    variables: &mut Variables,
+) -> Expansion {
     let mut evaluator = Evaluator::new(text, environment, variables);
-    evaluator.report_faults(faults);
-    let mut result = String::with_capacity(text.len());
-    evaluator.span(&Span::whole(&document), 0, &mut result);
+    evaluator.report_faults(&parsed.faults);
+    let mut result = String::with_capacity(text.len() + text.len() / 8);
+    evaluator.span(&Span::whole(&parsed.document), 0, &mut result);
     evaluator.report.text = last_pass(result);
     evaluator.report.diagnostics.sort_by_key(|diagnostic| diagnostic.offset);
     evaluator.report
@@ -116,9 +126,9 @@ impl<'t, 'e> Evaluator<'t, 'e> {
         self.diagnose_range(code, one.range.clone());
     }
 
-    fn report_faults(&mut self, faults: Vec<Fault>) {
+    fn report_faults(&mut self, faults: &[Fault]) {
         for fault in faults {
-            self.diagnose_range(fault.code, fault.range);
+            self.diagnose_range(fault.code, fault.range.clone());
         }
     }
 

@@ -13,7 +13,8 @@
 //! - `{{name}}…{{/name}}` gives the last argument, trimmed and dedented; `{{#name}}` keeps its white
 //!   space. The flags `! ? ~ >` are read and do nothing.
 //! - `{{.x}}` and `{{$x}}` are a local and a global variable, with the operators `++ -- = += -= || ??
-//!   ||= ??= == != > >= < <=`. Their values hold macros, but no scopes.
+//!   ||= ??= == != > >= < <=`. Their values hold macros, but no scopes. `{{.}}` is nothing, and what a
+//!   shorthand cannot use (`{{.x y}}`) is passed over; both are diagnosed.
 //! - `<USER>`, `<BOT>`, `<CHAR>`, `<GROUP>`, `<CHARIFNOTGROUP>` and `{{time_UTC+2}}` are older forms.
 //! - `\{` and `\}` become braces at the very end, and each unscoped `{{trim}}` goes with the line
 //!   breaks around it.
@@ -54,7 +55,6 @@
 //! - A scoped macro that stays literal keeps its closing tag; SillyTavern eats its braces and name
 //!   ([`Quirks::eat_closing_tags`] shows it).
 //! - Literal text keeps `<USER>` and its kin as written, and they never open a scope.
-//! - `{{.}}` and other shorthands without a name or with a stray rest stay literal.
 //! - An `{{else}}` that belongs to no `if` is nothing at once, not a mark until the end.
 //! - There are limits ([`Limits`]); beyond them macros stay literal.
 
@@ -69,6 +69,7 @@ mod parse;
 mod settings;
 mod state;
 mod table;
+mod template;
 mod text;
 mod time;
 mod variables;
@@ -77,3 +78,4 @@ pub use environment::{Alternatives, Card, ChatLine, Environment, GroupMember, Li
 pub use expand::expand;
 pub use expansion::{Code, DIAGNOSTIC_CHARS_MAX, DIAGNOSTICS_MAX, Diagnostic, Expansion, Field};
 pub use state::{Scope, Variables};
+pub use template::Template;

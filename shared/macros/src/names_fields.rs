@@ -29,19 +29,19 @@ pub(crate) fn field<'e>(
     arguments: &[&str],
 ) -> Result<Value<'e>, Code> {
     let card = &evaluator.environment.card;
-    let (field, text) = match id {
-        Id::Description => (Field::Description, card.description),
-        Id::Personality => (Field::Personality, card.personality),
-        Id::Scenario => (Field::Scenario, card.scenario),
-        Id::Persona => (Field::Persona, evaluator.environment.persona),
-        Id::CharPrompt => (Field::SystemPrompt, card.system_prompt),
-        Id::CharInstruction => (Field::PostHistory, card.post_history),
-        Id::CharDepthPrompt => (Field::DepthPrompt, card.depth_prompt),
-        Id::CreatorNotes => (Field::CreatorNotes, card.creator_notes),
-        Id::Version => (Field::Version, card.version),
-        Id::MesExamples | Id::MesExamplesRaw => (Field::MesExamples, card.mes_examples),
-        Id::Greeting => (Field::Greeting, greeting(evaluator, arguments.first().copied())?),
-        _ => return Err(Code::MacroUnknown),
+    let field = id.field().ok_or(Code::MacroUnknown)?;
+    let text = match field {
+        Field::Description => card.description,
+        Field::Personality => card.personality,
+        Field::Scenario => card.scenario,
+        Field::Persona => evaluator.environment.persona,
+        Field::SystemPrompt => card.system_prompt,
+        Field::PostHistory => card.post_history,
+        Field::DepthPrompt => card.depth_prompt,
+        Field::CreatorNotes => card.creator_notes,
+        Field::Version => card.version,
+        Field::MesExamples => card.mes_examples,
+        Field::Greeting => greeting(evaluator, arguments.first().copied())?,
     };
     evaluator.use_field(field);
     Ok(match id {

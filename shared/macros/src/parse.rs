@@ -14,6 +14,7 @@ pub(crate) use head::Operator;
 use head::{Head, read_head, read_legacy_marker};
 
 use crate::expansion::Code;
+use crate::table::{Id, find};
 use crate::text::{find_byte, trim_range};
 
 /// A run of text and the macros in it, in order. Text is what lies between them.
@@ -48,6 +49,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub name: Range<usize>,
+    /// None: no macro has this name.
+    pub id: Option<Id>,
     /// `{{/name}}`, and `{{///}}` for a comment.
     pub closes: bool,
     /// The `#` flag: scoped content is neither trimmed nor dedented.
@@ -59,9 +62,20 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) struct Variable {
     pub is_global: bool,
+    /// Empty where it is missing.
     pub name: Range<usize>,
     pub operator: Operator,
+    /// Behind an operator that takes none, it is ignored.
     pub value: Level,
+}
+
+/// A text, parsed.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub document: Level,
+    pub faults: Vec<Fault>,
+    /// Macros and arguments in it.
+    pub nodes: usize,
 }
 
 /// A macro that could not be opened or closed.
@@ -95,7 +109,7 @@ struct Parser<'t> {
 
 /// Parses a whole text. `depth_max` bounds how many macros may be open at once, `nodes_max` how many
 /// macros and arguments there are in all.
-pub(crate) fn parse(text: &str, depth_max: usize, nodes_max: usize) -> (Level, Vec<Fault>) {
+pub(crate) fn parse(text: &str, depth_max: usize, nodes_max: usize) -> Parsed {
     let document = Level { range: 0..text.len(), ..Level::default() };
     let (open, faults) = (Vec::new(), Vec::new());
     let mut parser = Parser {
@@ -112,7 +126,7 @@ pub(crate) fn parse(text: &str, depth_max: usize, nodes_max: usize) -> (Level, V
         parser.position = found;
         parser.step();
     }
-    parser.finish()
+    parser.finish(nodes_max)
 }
 
 /// True if nothing in the text can change: no macro, no marker, no escape.
@@ -214,14 +228,15 @@ impl Parser<'_> {
         }
     }
 
-    fn finish(mut self) -> (Level, Vec<Fault>) {
+    fn finish(mut self, nodes_max: usize) -> Parsed {
         while let Some(frame) = self.open.pop() {
             self.fault(Code::MacroUnclosed, frame.start..frame.head.body);
             let inner = frame.into_macros();
             move_up(inner, &mut self.innermost().macros);
         }
         self.document.pair(self.text, true);
-        (self.document, self.faults)
+        let nodes = nodes_max - self.nodes_left;
+        Parsed { document: self.document, faults: self.faults, nodes }
     }
 
     fn check_limits(&mut self) -> Result<(), Code> {
@@ -258,11 +273,12 @@ impl Frame {
             head::HeadKind::Call { ref name, closes, keeps_whitespace, .. } => {
                 let closes = closes || is_comment_end(text, name, &self.arguments);
                 let (name, arguments) = (name.clone(), self.arguments);
-                Ok(Kind::Call(Call { name, closes, keeps_whitespace, arguments }))
+                let id = find(&text[name.clone()]);
+                Ok(Kind::Call(Call { name, id, closes, keeps_whitespace, arguments }))
             }
             head::HeadKind::Variable { is_global, ref name, operator } => {
                 let value = self.arguments.pop().unwrap_or_default();
-                if !operator.takes_value() && !value.range.is_empty() {
+                if !operator.takes_value() && !operator.may_precede(text, value.range.start) {
                     return Err(value.macros);
                 }
                 Ok(Kind::Variable(Variable { is_global, name: name.clone(), operator, value }))

@@ -1,5 +1,7 @@
 //! Every macro: its names, how many arguments it takes, and what family evaluates it.
 
+use crate::expansion::Field;
+
 /// A macro that this crate knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Id {
@@ -80,14 +82,21 @@ pub(crate) enum Arity {
     List,
 }
 
+/// No name is longer.
+const NAME_BYTES_MAX: usize = 32;
+
 /// The macro of a name in any case.
 pub(crate) fn find(name: &str) -> Option<Id> {
-    by_lower_name(&name.to_ascii_lowercase())
+    let mut lower = [0; NAME_BYTES_MAX];
+    let lower = lower.get_mut(..name.len())?;
+    lower.copy_from_slice(name.as_bytes());
+    lower.make_ascii_lowercase();
+    by_lower_name(std::str::from_utf8(lower).ok()?)
 }
 
-/// A macro of this name and so many arguments takes a scope as one more. Unknown names do.
-pub(crate) fn accepts_scope(name: &str, arguments: usize) -> bool {
-    match find(name).map(Id::arity) {
+/// A macro with so many arguments takes a scope as one more. Unknown ones do.
+pub(crate) fn accepts_scope(id: Option<Id>, arguments: usize) -> bool {
+    match id.map(Id::arity) {
         None => true,
         Some(Arity::List) => false,
         Some(Arity::Between(least, most)) => (least..=most).contains(&(arguments + 1)),
@@ -231,6 +240,24 @@ impl Id {
             Self::SetKey(_) => Arity::Between(3, 3),
             _ => Arity::Between(0, 0),
         }
+    }
+
+    /// The field that it reads.
+    pub fn field(self) -> Option<Field> {
+        Some(match self {
+            Self::Description => Field::Description,
+            Self::Personality => Field::Personality,
+            Self::Scenario => Field::Scenario,
+            Self::Persona => Field::Persona,
+            Self::CharPrompt => Field::SystemPrompt,
+            Self::CharInstruction => Field::PostHistory,
+            Self::CharDepthPrompt => Field::DepthPrompt,
+            Self::CreatorNotes => Field::CreatorNotes,
+            Self::Version => Field::Version,
+            Self::MesExamples | Self::MesExamplesRaw => Field::MesExamples,
+            Self::Greeting => Field::Greeting,
+            _ => return None,
+        })
     }
 
     /// The value depends on the clock, on chance or on the newest messages.

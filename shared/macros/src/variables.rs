@@ -55,6 +55,12 @@ pub(crate) fn shorthand<'e>(
 ) -> Result<Value<'e>, Code> {
     let scope = if variable.is_global { Scope::Global } else { Scope::Local };
     let name = &evaluator.text[variable.name.clone()];
+    if name.is_empty() || !variable.operator.takes_value() && !variable.value.range.is_empty() {
+        evaluator.diagnose(Code::MacroValueInvalid, one);
+    }
+    if name.is_empty() {
+        return Ok(empty());
+    }
     let exists = evaluator.variables.get(scope, name).is_some();
     let current = read(evaluator, scope, name)?;
     let operand = |evaluator: &mut Evaluator<'_, 'e>| operand(evaluator, variable, depth);

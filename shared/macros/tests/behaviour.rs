@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use kernel::Timestamp;
 use macros::{
-    Card, ChatLine, Code, Environment, Expansion, Field, GroupMember, Scope, Variables, expand,
+    Card, ChatLine, Code, Environment, Expansion, Field, GroupMember, Limits, Scope, Template,
+    Variables, expand,
 };
 
 const CHAT: [ChatLine<'static>; 3] = [
@@ -220,4 +221,44 @@ fn variables_survive_storage() {
     let read: Variables = serde_json::from_str(&stored).expect("readable");
     assert_eq!((&read, read.bytes()), (&variables, 4));
     assert_eq!(read.get(Scope::Global, "b"), Some("x"));
+}
+
+#[test]
+fn a_shorthand_passes_over_what_it_cannot_use() {
+    check("{{.}}|{{$}}|{{ . }}", "||");
+    check("{{.x = a}}{{.x y}}{{.x#}}{{.x y++}}{{.x}}", "aaaa");
+    check("{{.n = 1}}{{.n++ --}}{{.n++=}}{{.n}}", "233");
+    check("{{.x y z}}{{.x ? y}}{{.x++ = 7}}", "{{.x y z}}{{.x ? y}}{{.x++ = 7}}");
+    check("{{.x -2}}{{.x*2}}{{.=5}}{{.1x}}", "{{.x -2}}{{.x*2}}{{.=5}}{{.1x}}");
+    check_codes("{{.}}{{.x y}}", &[Code::MacroValueInvalid, Code::MacroValueInvalid]);
+}
+
+#[test]
+fn a_template_expands_as_its_text_does_however_often() {
+    let dense = "{{user}}".repeat(100);
+    let nested =
+        "{{random::{{char}}::b}}{{.v = 1}}{{if persona}}{{getvar::v}}{{/if}}\\{".to_owned();
+    for text in ["plain", &dense, &nested, "{{user", "{{nobody}} of {{char}}"] {
+        let template = Template::from(text);
+        for _ in 0..2 {
+            let mut variables = Variables::default();
+            assert_eq!(template.expand(&world(), &mut variables), expanded(text));
+        }
+        let limits = Limits { steps: 1, ..Limits::default() };
+        let bounded = Environment { limits, ..world() };
+        let mut variables = Variables::default();
+        let expected = expand(text, &bounded, &mut Variables::default());
+        assert_eq!(template.expand(&bounded, &mut variables), expected);
+    }
+}
+
+#[test]
+fn a_template_knows_what_it_may_read() {
+    let reads = |text: &str, field| Template::from(text).may_read(field);
+    assert!(reads("a {{random::{{charPrompt}}::b}}", Field::SystemPrompt));
+    assert!(reads("{{if !persona}}x{{/if}}", Field::Persona));
+    assert!(reads("{{if {{getvar::x}}}}x{{/if}}", Field::Greeting));
+    assert!(!reads("charPrompt {{user}} {{if x}}y{{/if}}", Field::SystemPrompt));
+    assert!(Template::from("{{if lastMessage}}x{{/if}}").may_be_volatile());
+    assert!(!Template::from("{{user}} rolls").may_be_volatile());
 }

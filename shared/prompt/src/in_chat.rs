@@ -131,22 +131,19 @@ fn block_of(segment: &Segment) -> Block {
     Block { role: segment.role, name: segment.name.clone(), text: segment.text.clone() }
 }
 
-/// A message of the history with its speaker, as the preset wants it.
+/// A message of the history with its speaker, as the preset wants it; carriage returns go, as in SillyTavern.
 fn named(item: &HistoryItem, options: &Options) -> Block {
+    let text = item.text.replace('\r', "");
     let speaks = matches!(item.role, Role::User | Role::Assistant);
     let Some(name) = item.name.filter(|name| speaks && !name.is_empty()) else {
-        return Block::new(item.role, item.text);
+        return Block::new(item.role, text);
     };
     let foreign = name != options.user && name != options.char;
     match options.names {
-        NamesBehavior::Completion => {
-            Block { role: item.role, name: Some(field(name)), text: item.text.to_owned() }
-        }
-        NamesBehavior::Content => Block::new(item.role, format!("{name}: {}", item.text)),
-        NamesBehavior::Default if foreign => {
-            Block::new(item.role, format!("{name}: {}", item.text))
-        }
-        NamesBehavior::Default | NamesBehavior::None => Block::new(item.role, item.text),
+        NamesBehavior::Completion => Block { role: item.role, name: Some(field(name)), text },
+        NamesBehavior::Content => Block::new(item.role, format!("{name}: {text}")),
+        NamesBehavior::Default if foreign => Block::new(item.role, format!("{name}: {text}")),
+        NamesBehavior::Default | NamesBehavior::None => Block::new(item.role, text),
     }
 }
 

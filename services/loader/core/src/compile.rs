@@ -18,6 +18,7 @@ mod note;
 mod standing;
 mod text;
 
+use kernel::digest;
 use prompt::{ProfileMode, Role, SegmentKind, escape};
 
 pub use audit::Audit;
@@ -65,6 +66,7 @@ pub fn compile(input: &Input) -> Result<Profile, CompileError> {
     let call_config = call_config::call_config(input, &mut diagnostics);
     diagnostics.append(&mut composed.diagnostics);
     let audit = Audit::new(input, &fitted.kept, composed.origins);
+    let audit_json = audit.to_json();
     Ok(Profile {
         withdrawn: withdrawn(input, &composed.segments),
         segments: composed.segments,
@@ -72,8 +74,9 @@ pub fn compile(input: &Input) -> Result<Profile, CompileError> {
         chat: composed.chat,
         preset_mode: preset_mode(input),
         diagnostics,
-        fingerprint: audit.fingerprint(),
+        fingerprint: digest(audit_json.as_bytes()),
         audit,
+        audit_json,
         variables: composed.variables,
     })
 }
@@ -84,7 +87,7 @@ fn push_rp_policy(input: &Input, composed: &mut Composed) {
     let Some(policy) = policy else { return };
     let text = Text::new(policy, "rp:policy");
     let piece = Piece::new("rp:policy", SegmentKind::RpPolicy, Role::System, text);
-    composed.push(piece, |piece| match input.mode {
+    composed.push_as(piece, |piece| match input.mode {
         ProfileMode::InChat => piece.text.text.clone(),
         ProfileMode::Journal | ProfileMode::Contract => escape::text(&piece.text.text).into_owned(),
     });

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use macros::Template;
 use prompt::Role;
 pub use prompt::in_chat::NamesBehavior;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ pub struct Prompt {
     pub name: String,
     /// Absent means system for a prompt, and "leave the field's role" for a marker.
     pub role: Option<Role>,
-    pub content: String,
+    pub content: Template,
     /// As written; SillyTavern sends a relative custom prompt only for `false` (reference B3.4).
     pub system_prompt: Option<bool>,
     pub marker: bool,
@@ -64,6 +65,16 @@ pub struct OrderEntry {
     pub enabled: bool,
 }
 
+/// What a line of the order means.
+#[derive(Debug, Clone, Copy)]
+pub enum Ordered<'p> {
+    Prompt(&'p Prompt),
+    /// An earlier line has named it.
+    Again,
+    /// There is no such prompt.
+    Unknown,
+}
+
 /// Which `prompt_order` list is in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,15 +91,15 @@ pub enum OrderSource {
 /// Texts wrapped around pieces, and the fixed lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Formats {
-    pub world_info: String,
-    pub scenario: String,
-    pub personality: String,
-    pub new_chat: String,
-    pub new_group_chat: String,
-    pub new_example_chat: String,
-    pub continue_nudge: String,
-    pub group_nudge: String,
-    pub impersonation: String,
+    pub world_info: Template,
+    pub scenario: Template,
+    pub personality: Template,
+    pub new_chat: Template,
+    pub new_group_chat: Template,
+    pub new_example_chat: Template,
+    pub continue_nudge: Template,
+    pub group_nudge: Template,
+    pub impersonation: Template,
 }
 
 /// How the history is turned into messages.
@@ -96,7 +107,7 @@ pub struct Formats {
 pub struct ChatOptions {
     pub names: NamesBehavior,
     pub squash_system_messages: bool,
-    pub send_if_empty: String,
+    pub send_if_empty: Template,
     pub continue_prefill: bool,
     pub continue_postfix: String,
     pub assistant_prefill: String,
@@ -142,13 +153,22 @@ pub enum PresetMode {
 // === impl Preset ===
 
 impl Preset {
-    /// The first prompt of each identifier, the way SillyTavern looks prompts up.
-    pub fn by_identifier(&self) -> HashMap<&str, &Prompt> {
-        let mut first = HashMap::with_capacity(self.prompts.len());
+    /// The order with the prompt that each line means, the first of its identifier.
+    pub fn ordered(&self) -> impl Iterator<Item = (&OrderEntry, Ordered<'_>)> {
+        let mut prompts: HashMap<&str, Ordered<'_>> = HashMap::with_capacity(self.prompts.len());
         for prompt in &self.prompts {
-            first.entry(prompt.identifier.as_str()).or_insert(prompt);
+            prompts.entry(&prompt.identifier).or_insert(Ordered::Prompt(prompt));
         }
-        first
+        self.order.iter().map(move |entry| {
+            let found = prompts.get_mut(entry.identifier.as_str());
+            let found = found.map(|prompt| std::mem::replace(prompt, Ordered::Again));
+            (entry, found.unwrap_or(Ordered::Unknown))
+        })
+    }
+
+    /// The prompt that an identifier means: the first of that name.
+    pub fn prompt(&self, identifier: &str) -> Option<&Prompt> {
+        self.prompts.iter().find(|prompt| prompt.identifier == identifier)
     }
 }
 
@@ -171,7 +191,7 @@ impl Default for Preset {
 
 impl Prompt {
     /// A relative system prompt with a text and nothing else set.
-    pub fn new(identifier: impl Into<String>, content: impl Into<String>) -> Self {
+    pub fn new(identifier: impl Into<String>, content: impl Into<Template>) -> Self {
         let identifier = identifier.into();
         Self {
             name: identifier.clone(),
@@ -226,7 +246,7 @@ impl Default for ChatOptions {
         Self {
             names: NamesBehavior::Default,
             squash_system_messages: false,
-            send_if_empty: String::new(),
+            send_if_empty: Template::default(),
             continue_prefill: false,
             continue_postfix: " ".into(),
             assistant_prefill: String::new(),

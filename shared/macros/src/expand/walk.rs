@@ -105,34 +105,38 @@ impl<'e> Evaluator<'_, 'e> {
     }
 
     fn call(&mut self, site: Site<'_>, call: &Call, out: &mut String) -> usize {
-        let name = &self.text[call.name.clone()];
         if call.closes && site.level.has_scopes {
             let is_stray = site.level.partner[site.index].is_none();
             return self.leave_tag(site, is_stray.then_some(Code::MacroStrayClosing), out);
         }
-        if site.closing.is_some() && !accepts_scope(name, call.arguments.len()) {
+        if site.closing.is_some() && !accepts_scope(call.id, call.arguments.len()) {
             return self.leave_tag(site, Some(Code::MacroArity), out);
         }
-        let id = find(name);
         if let Err(code) = self.step().and_then(|()| self.check_depth(site.depth)) {
             self.place(Err(code), site, out);
-        } else if id == Some(Id::If) {
+        } else if call.id == Some(Id::If) {
             let value = control::evaluate_if(self, site, call);
             self.place(value, site, out);
+        } else if call.arguments.is_empty() && site.closing.is_none() {
+            let value = call.id.ok_or(Code::MacroUnknown).and_then(|id| match id.arity() {
+                arity if arity.allows(0) => self.run(id, &[], site.one(), false),
+                _ => Err(Code::MacroArity),
+            });
+            self.place(value, site, out);
         } else {
-            self.ordinary(site, call, id, out);
+            self.ordinary(site, call, out);
         }
         site.last()
     }
 
     /// A call whose arguments are evaluated before it.
-    fn ordinary(&mut self, site: Site<'_>, call: &Call, id: Option<Id>, out: &mut String) {
+    fn ordinary(&mut self, site: Site<'_>, call: &Call, out: &mut String) {
         let one = site.one();
         let parts = self.parts(site, call);
         let mut arguments: Vec<&str> =
             parts.arguments.iter().map(|range| &parts.body[range.clone()]).collect();
         arguments.extend(parts.scope.as_ref().map(|(_, argument)| argument.as_str()));
-        let value = match id {
+        let value = match call.id {
             None => Err(Code::MacroUnknown),
             Some(id) if !id.arity().allows(arguments.len()) => Err(Code::MacroArity),
             Some(id) => self.run(id, &arguments, one, parts.scope.is_some()),

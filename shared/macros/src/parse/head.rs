@@ -138,19 +138,19 @@ fn read_name(text: &str, at: usize, closes: bool, keeps_whitespace: bool) -> Opt
     }
     let length = bytes[at..].iter().take_while(|byte| is_name_byte(**byte)).count();
     let name = at..at + length;
-    let ignored = text[name.end..].find(|c| is_space(c) || matches!(c, ':' | '|' | '}'));
-    let end = name.end + ignored.unwrap_or(text.len() - name.end);
+    let end = name_end(text, name.end);
     let (separator, body) = Separator::after(text, end);
     Some(Head { kind: HeadKind::Call { name, closes, keeps_whitespace, separator }, body })
 }
 
-/// A variable's name ends in a letter, a digit or `_`, so that `{{.x--}}` is a decrement.
+/// A variable's name ends in a letter, a digit or `_`, so that `{{.x--}}` is a decrement. `{{.}}` has none.
 fn read_variable(text: &str, at: usize) -> Option<Head> {
     let bytes = text.as_bytes();
     let is_global = bytes[at] == b'$';
     let start = skip_space(text, at + 1);
     if !bytes.get(start)?.is_ascii_alphabetic() {
-        return None;
+        let kind = HeadKind::Variable { is_global, name: start..start, operator: Operator::Get };
+        return may_be_ignored(text, start).then_some(Head { kind, body: start });
     }
     let length = bytes[start..].iter().take_while(|byte| is_name_byte(**byte)).count();
     let hyphens = bytes[start..start + length].iter().rev().take_while(|byte| **byte == b'-');
@@ -159,6 +159,23 @@ fn read_variable(text: &str, at: usize) -> Option<Head> {
     let found = OPERATORS.iter().find(|(sign, _)| text[after..].starts_with(sign));
     let (sign, operator) = found.copied().unwrap_or(("", Operator::Get));
     Some(Head { kind: HeadKind::Variable { is_global, name, operator }, body: after + sign.len() })
+}
+
+/// Where the white space, `:`, `|` or `}` behind a name is.
+fn name_end(text: &str, at: usize) -> usize {
+    let found = text[at..].find(|c| is_space(c) || matches!(c, ':' | '|' | '}'));
+    at + found.unwrap_or(text.len() - at)
+}
+
+/// Whether a shorthand without a name ends here, or goes on with flags and then something like a name.
+fn may_be_ignored(text: &str, at: usize) -> bool {
+    let rest = text[at..].trim_start_matches(|c| is_space(c) || "!?~#>.$".contains(c));
+    match rest.as_bytes() {
+        [b'}', b'}', ..] | [b'/', b'/', ..] => true,
+        [b'/', ..] => may_be_ignored(rest, 1),
+        [first, ..] => first.is_ascii_alphabetic(),
+        [] => false,
+    }
 }
 
 fn is_name_byte(byte: u8) -> bool {
@@ -203,5 +220,26 @@ impl Separator {
 impl Operator {
     pub fn takes_value(self) -> bool {
         !matches!(self, Self::Get | Self::Increment | Self::Decrement)
+    }
+
+    /// Whether what stands at `at` is passed over behind this operator, which takes no value: nothing, one
+    /// sign, or one name.
+    pub fn may_precede(self, text: &str, at: usize) -> bool {
+        let ends = |at: usize| text[skip_space(text, at)..].starts_with("}}");
+        ends(at) || self.skip_one(text, at).is_some_and(ends)
+    }
+
+    fn skip_one(self, text: &str, at: usize) -> Option<usize> {
+        let rest = &text[at..];
+        let sign = OPERATORS.iter().map(|(sign, _)| *sign).find(|sign| rest.starts_with(sign));
+        if let Some(sign) = sign.filter(|_| self != Self::Get) {
+            return Some(at + sign.len());
+        }
+        match rest.as_bytes() {
+            [b'/', b'/', ..] => Some(at + 2),
+            [b'!' | b'?' | b'~' | b'#' | b'>' | b'/' | b'.' | b'$', ..] => Some(at + 1),
+            [first, ..] if first.is_ascii_alphabetic() => Some(at + name_end(rest, 0)),
+            _ => None,
+        }
     }
 }

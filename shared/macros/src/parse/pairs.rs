@@ -33,7 +33,7 @@ impl Level {
             let name = text[call.name.clone()].to_ascii_lowercase();
             if !call.closes {
                 let of_name = waiting.entry(name.clone()).or_default();
-                if accepts_scope(&name, call.arguments.len()) {
+                if accepts_scope(call.id, call.arguments.len()) {
                     of_name.scopes.push(index);
                 } else {
                     of_name.others.push_back(index);

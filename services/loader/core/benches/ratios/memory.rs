@@ -45,7 +45,7 @@ fn large() -> Input {
         let identifier = format!("prompt-{at}");
         let text =
             format!("{{{{char}}}} {}", "counts ships. ".repeat(PROFILE_BYTES / PROMPTS / 15));
-        let prompt = Prompt { system_prompt: Some(false), ..Prompt::new(&identifier, &text) };
+        let prompt = Prompt { system_prompt: Some(false), ..Prompt::new(&identifier, text) };
         preset.prompts.push(prompt);
         preset.order.push(OrderEntry { identifier, enabled: true });
     }

@@ -1,6 +1,7 @@
 //! Why a profile is what it is: enough to explain each piece later, without the texts.
 
-use kernel::{Digest, digest};
+use std::{collections::HashSet, ptr};
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -50,13 +51,14 @@ pub struct ActivatedLore {
 
 impl Audit {
     pub(super) fn new(input: &Input, kept: &[&LoreEntry], segments: Vec<Origin>) -> Self {
-        let kept: std::collections::HashSet<String> = kept.iter().map(|lore| lore.key()).collect();
+        let kept: HashSet<*const LoreEntry> =
+            kept.iter().map(|&lore| ptr::from_ref(lore)).collect();
         let lore = |entry: &LoreEntry| ActivatedLore {
             key: entry.key(),
             reason: entry.reason.clone(),
             position: entry.position.name().to_owned(),
             dynamic: entry.dynamic,
-            kept: kept.contains(&entry.key()),
+            kept: kept.contains(&ptr::from_ref(entry)),
         };
         Self {
             mode: input.mode,
@@ -74,12 +76,13 @@ impl Audit {
     }
 
     /// The stored form.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    pub fn fingerprint(&self) -> Digest {
-        digest(self.to_json().as_bytes())
+    pub(super) fn to_json(&self) -> String {
+        const BYTES_EACH: usize = 256;
+        let pieces = 8 + self.worlds.len() + self.lore.len() + self.segments.len();
+        let mut json = Vec::with_capacity(pieces * BYTES_EACH);
+        let written = serde_json::to_writer(&mut json, self);
+        debug_assert!(written.is_ok(), "nothing in an audit cannot be written");
+        String::from_utf8(json).unwrap_or_default()
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Inside a field other fields' macros give nothing, so that no field can pull another one in.
 
+use std::borrow::Cow;
+
 use macros::{Card, Field};
 
 use super::{
@@ -35,32 +37,38 @@ pub(super) struct Fields {
 pub(super) fn expand(input: &Input, preset: &Preset, expander: &mut Expander) {
     let mut fields = Fields::default();
     if let Some(user) = &input.user {
-        fields.persona = expander.expand("user:description", user.model.description());
+        fields.persona = expander.expand("user:description", &user.model.description().into());
     }
     if let Some(card) = input.character.as_ref().map(|card| &card.model) {
-        fields.description = expander.expand("character:description", &card.description);
-        fields.personality = expander.expand("character:personality", &card.personality);
-        fields.scenario = expander.expand("character:scenario", &card.scenario);
-        fields.examples = expander.expand("character:message-example", &card.message_example);
+        fields.description =
+            expander.expand("character:description", &card.description.as_str().into());
+        fields.personality =
+            expander.expand("character:personality", &card.personality.as_str().into());
+        fields.scenario = expander.expand("character:scenario", &card.scenario.as_str().into());
+        fields.examples =
+            expander.expand("character:message-example", &card.message_example.as_str().into());
         if let Some(depth_prompt) = &card.depth_prompt {
-            fields.depth_prompt = expander.expand("character:depth-prompt", &depth_prompt.text);
+            fields.depth_prompt =
+                expander.expand("character:depth-prompt", &depth_prompt.text.as_str().into());
         }
         fields.greeting = greeting(input, expander);
         fields.version.clone_from(&card.character_version);
-        let asked = Asked::of(preset);
-        if asked.system_prompt {
-            fields.system_prompt = expander.peek("character:system-prompt", &card.system_prompt);
+        let asked = |field| preset.prompts.iter().any(|prompt| prompt.content.may_read(field));
+        if asked(Field::SystemPrompt) {
+            fields.system_prompt =
+                expander.peek("character:system-prompt", &card.system_prompt.as_str().into());
         }
-        if asked.post_history {
-            let raw = &card.post_history_instructions;
-            fields.post_history = expander.peek("character:post-history-instructions", raw);
+        if asked(Field::PostHistory) {
+            let raw = card.post_history_instructions.as_str().into();
+            fields.post_history = expander.peek("character:post-history-instructions", &raw);
         }
-        if asked.greetings {
+        if asked(Field::Greeting) {
             let all = std::iter::once(&card.first_message).chain(&card.alternate_greetings);
-            fields.greetings = all.map(|raw| expander.peek("character:greeting", raw)).collect();
+            fields.greetings =
+                all.map(|raw| expander.peek("character:greeting", &raw.as_str().into())).collect();
         }
     }
-    expander.fields = fields;
+    expander.fields = Cow::Owned(fields);
 }
 
 /// Only the greeting in use has side effects, and only while it is the last thing that was said.
@@ -74,30 +82,7 @@ fn greeting(input: &Input, expander: &mut Expander) -> Text {
         expander.diagnostics.push(said.with("index", index));
         return Text::default();
     };
-    expander.expand("character:greeting-reference", raw)
-}
-
-/// Which rare macros the prompts may hold; found without parsing them.
-#[derive(Debug, Default)]
-struct Asked {
-    system_prompt: bool,
-    post_history: bool,
-    greetings: bool,
-}
-
-// === impl Asked ===
-
-impl Asked {
-    fn of(preset: &Preset) -> Self {
-        let mut asked = Self::default();
-        for prompt in preset.prompts.iter().filter(|prompt| prompt.content.contains("{{")) {
-            let text = prompt.content.to_ascii_lowercase();
-            asked.system_prompt |= text.contains("charprompt");
-            asked.post_history |= text.contains("charinstruction");
-            asked.greetings |= text.contains("greeting") || text.contains("charfirstmessage");
-        }
-        asked
-    }
+    expander.expand("character:greeting-reference", &raw.into())
 }
 
 // === impl Fields ===
@@ -142,6 +127,19 @@ impl Fields {
             Field::DepthPrompt => &self.depth_prompt,
             _ => return None,
         })
+    }
+
+    /// Whether one of them changes by itself.
+    pub fn are_volatile(&self) -> bool {
+        let texts = [
+            &self.description,
+            &self.personality,
+            &self.scenario,
+            &self.persona,
+            &self.examples,
+            &self.depth_prompt,
+        ];
+        texts.iter().any(|text| text.volatile)
     }
 
     /// Whether the field has a text.

@@ -1,6 +1,6 @@
 //! IN_CHAT: the preset's prompts, card and lore as SillyTavern places them (reference B3).
 
-use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use macros::Field;
 use prompt::{Placement, Role, SegmentKind, in_chat::Options};
@@ -10,12 +10,12 @@ use super::{
     input::{GenerationType, Input, LoreEntry},
     lore::{self, Lore},
     note::{self, Note},
-    profile::{Composed, NEW_CHAT_KEY, Piece},
+    profile::{Composed, NEW_CHAT_KEY, Piece, prompt_place},
     text::{Expander, Reading, Text},
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
-    preset::{Injection, Preset, Prompt},
+    preset::{Injection, Ordered, Preset, Prompt},
     selection::NotePosition,
 };
 
@@ -42,7 +42,7 @@ const OWN: [&str; 9] = [
 #[derive(Debug)]
 struct Slot<'p> {
     identifier: &'p str,
-    key: String,
+    key: Arc<str>,
     kind: SegmentKind,
     role: Role,
     injection: Injection,
@@ -206,7 +206,7 @@ impl<'p, 'i> Composer<'p, 'i> {
 
     fn in_chat(&mut self, depths: Depths, history: bool) {
         if !history {
-            let lost: Vec<String> = depths.from();
+            let lost = depths.from();
             let said = Diagnostic::new(Code::ChatHistoryNotPlaced, "chatHistory");
             self.expander.diagnostics.push(said.with("lost", lost.join(", ")));
             return;
@@ -214,7 +214,7 @@ impl<'p, 'i> Composer<'p, 'i> {
         for (depth, order, role, text) in depths.merged() {
             let key = format!("depth:{depth}:{order}:{}", role.name());
             let kind = match text.from.as_slice() {
-                [only] if only == note::KEY => SegmentKind::AuthorNote,
+                [only] if **only == *note::KEY => SegmentKind::AuthorNote,
                 from if from.iter().all(|from| from.starts_with("lore:")) => SegmentKind::Lore,
                 from if from.iter().all(|from| from.starts_with("character:")) => {
                     SegmentKind::CharacterField
@@ -225,19 +225,20 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
     }
 
+    /// Whether the prompt takes part.
     fn is_on(&self, identifier: &str) -> bool {
-        let prompts: HashMap<&str, &Prompt> = self.preset.by_identifier();
         let entry = self.preset.order.iter().find(|entry| entry.identifier == identifier);
         entry.is_some_and(|entry| entry.enabled)
-            && prompts
-                .get(identifier)
+            && self
+                .preset
+                .prompt(identifier)
                 .is_some_and(|prompt| prompt.triggered_by(self.input.generation.name()))
     }
 
     /// A message that may be squashed with its neighbours.
     fn push(&mut self, piece: Piece) {
         let squash = piece.role == Role::System && piece.name.is_none();
-        self.out.push(Piece { squash, ..piece }, |piece| piece.text.text.clone());
+        self.out.push(Piece { squash, ..piece });
     }
 
     fn finish(mut self) -> Composed {
@@ -262,12 +263,12 @@ impl<'p, 'i> Composer<'p, 'i> {
 // === impl Slot ===
 
 impl<'p> Slot<'p> {
-    fn of(prompt: &'p Prompt, text: Text) -> Self {
+    fn of(prompt: &'p Prompt, place: &Arc<str>, text: Text) -> Self {
         let identifier = prompt.identifier.as_str();
         let own = OWN.contains(&identifier) || identifier == "enhanceDefinitions";
         Self {
             identifier,
-            key: super::profile::prompt_key(identifier),
+            key: super::profile::prompt_key(place),
             kind: SegmentKind::Prompt,
             role: prompt.role.unwrap_or(Role::System),
             injection: prompt.injection,

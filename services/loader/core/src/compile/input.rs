@@ -217,7 +217,7 @@ impl LoreEntry {
 
 /// The section key of an entry.
 pub fn lore_key(world: &WorldId, entry: &EntryId) -> String {
-    format!("lore:{world}:{entry}")
+    ["lore:", world.as_str(), ":", entry.as_str()].concat()
 }
 
 // === impl LorePosition ===

@@ -123,7 +123,7 @@ impl LoreEntry {
             stable: None,
             volatile: self.volatile,
             quotes: self.quotes.clone(),
-            from: vec![self.key()],
+            from: vec![self.key().into()],
         }
     }
 

@@ -42,7 +42,7 @@ impl Note {
         let text = if note.text.trim().is_empty() {
             Text::default()
         } else if due || stays {
-            expander.expand(KEY, &note.text)
+            expander.expand(KEY, &note.text.as_str().into())
         } else {
             let said = Diagnostic::new(Code::AuthorNoteNotDue, KEY).with("interval", note.interval);
             expander.diagnostics.push(said);

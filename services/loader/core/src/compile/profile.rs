@@ -1,5 +1,7 @@
 //! What one compile gives back, and the segments on the way there.
 
+use std::sync::Arc;
+
 use kernel::Digest;
 use macros::Variables;
 use prompt::{Placement, Role, Segment, SegmentKind, in_chat};
@@ -22,6 +24,8 @@ pub struct Profile {
     pub preset_mode: PresetMode,
     pub diagnostics: Vec<Diagnostic>,
     pub audit: Audit,
+    /// The audit as it is stored.
+    pub audit_json: String,
     /// SHA-256 of the audit's JSON.
     pub fingerprint: Digest,
     /// After this compile; they belong to the path, not to the session.
@@ -31,9 +35,9 @@ pub struct Profile {
 /// Where a segment comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    pub key: String,
+    pub key: Arc<str>,
     /// Pieces of resources in the order of their texts: `prompt:main`, `character:description`, …
-    pub from: Vec<String>,
+    pub from: Vec<Arc<str>>,
     pub bytes: usize,
     pub source_hash: Digest,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -56,7 +60,7 @@ pub(super) const NEW_CHAT_KEY: &str = "control:new-chat";
 /// A segment before it is one.
 #[derive(Debug)]
 pub(super) struct Piece {
-    pub key: String,
+    pub key: Arc<str>,
     pub kind: SegmentKind,
     pub placement: Placement,
     pub role: Role,
@@ -86,7 +90,7 @@ impl Profile {
 // === impl Piece ===
 
 impl Piece {
-    pub fn new(key: impl Into<String>, kind: SegmentKind, role: Role, text: Text) -> Self {
+    pub fn new(key: impl Into<Arc<str>>, kind: SegmentKind, role: Role, text: Text) -> Self {
         Self {
             key: key.into(),
             kind,
@@ -103,24 +107,47 @@ impl Piece {
     pub fn at(self, placement: Placement) -> Self {
         Self { placement, ..self }
     }
+
+    fn source_hash(&self) -> Digest {
+        self.hash.unwrap_or_else(|| self.text.hash(&self.key, self.role.name()))
+    }
 }
 
 // === impl Composed ===
 
 impl Composed {
+    pub fn with_capacity(segments: usize) -> Self {
+        Self {
+            segments: Vec::with_capacity(segments),
+            origins: Vec::with_capacity(segments),
+            ..Self::default()
+        }
+    }
+
     /// UTF-8 bytes of all segments.
     pub fn bytes(&self) -> usize {
         self.segments.iter().map(|segment| segment.text.len()).sum()
     }
 
+    /// Adds a segment with its text as it is.
+    pub fn push(&mut self, mut piece: Piece) {
+        let source_hash = piece.source_hash();
+        let text = std::mem::take(&mut piece.text.text);
+        self.push_shown(piece, source_hash, text);
+    }
+
     /// Adds a segment whose text is rendered as `shown` makes it.
-    pub fn push(&mut self, piece: Piece, shown: impl FnOnce(&Piece) -> String) {
-        if piece.text.is_empty() {
+    pub fn push_as(&mut self, piece: Piece, shown: impl FnOnce(&Piece) -> String) {
+        if !piece.text.is_empty() {
+            let (source_hash, shown) = (piece.source_hash(), shown(&piece));
+            self.push_shown(piece, source_hash, shown);
+        }
+    }
+
+    fn push_shown(&mut self, piece: Piece, source_hash: Digest, shown: String) {
+        if shown.is_empty() {
             return;
         }
-        let shown = shown(&piece);
-        let source_hash =
-            piece.hash.unwrap_or_else(|| piece.text.hash(&piece.key, piece.role.name()));
         self.origins.push(Origin {
             key: piece.key.clone(),
             from: piece.text.from,
@@ -129,7 +156,7 @@ impl Composed {
             volatile: piece.text.volatile,
         });
         self.segments.push(Segment {
-            key: piece.key,
+            key: piece.key.as_ref().to_owned(),
             kind: piece.kind,
             placement: piece.placement,
             role: piece.role,
@@ -144,12 +171,18 @@ impl Composed {
     }
 }
 
-/// The key of a preset's prompt. An identifier too long or too odd for a key goes by its hash.
-pub(super) fn prompt_key(identifier: &str) -> String {
-    const IDENTIFIER_BYTES_MAX: usize = 200;
-    if identifier.len() <= IDENTIFIER_BYTES_MAX && !identifier.chars().any(char::is_control) {
-        return format!("prompt:{identifier}");
+/// What diagnostics and origins call a preset's prompt.
+pub(super) fn prompt_place(identifier: &str) -> Arc<str> {
+    ["prompt:", identifier].concat().into()
+}
+
+/// The key of a prompt's section. An identifier too long or too odd for a key goes by its hash.
+pub(super) fn prompt_key(place: &Arc<str>) -> Arc<str> {
+    const PLACE_BYTES_MAX: usize = 207;
+    if place.len() <= PLACE_BYTES_MAX && !place.chars().any(char::is_control) {
+        return place.clone();
     }
+    let identifier = place.strip_prefix("prompt:").unwrap_or(place);
     let hash = kernel::digest(identifier.as_bytes()).to_hex();
-    format!("prompt:#{}", &hash[..32])
+    format!("prompt:#{}", &hash[..32]).into()
 }

@@ -3,7 +3,7 @@
 //! Both share one composition. JOURNAL lands each piece as a section of its own and keeps where it
 //! wants to be; CONTRACT flattens them into one profile and says what that approximates.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use macros::Field;
 use prompt::{Placement, ProfileMode, Role, SegmentKind, contract::element};
@@ -13,12 +13,12 @@ use super::{
     input::{Input, LoreEntry, LorePosition},
     lore::{self, Lore},
     note::{self, Note},
-    profile::{Composed, Piece, prompt_key},
+    profile::{Composed, Piece, prompt_key, prompt_place},
     text::{Expander, Reading, Text},
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
-    preset::{Injection, Preset, Prompt},
+    preset::{Injection, Ordered, Preset, Prompt},
     selection::NotePosition,
 };
 
@@ -28,10 +28,17 @@ mod render;
 use pieces::Slot;
 
 /// A piece with the element around it.
-struct Wrapped {
+struct Wrapped<'p> {
     piece: Piece,
-    tag: &'static str,
-    attributes: Vec<(&'static str, String)>,
+    label: Label<'p>,
+}
+
+/// What the element says of its piece.
+enum Label<'p> {
+    Prompt { identifier: &'p str },
+    CharacterField { name: &'static str },
+    UserField { name: &'static str },
+    Lore { position: &'static str },
 }
 
 struct Composer<'p, 'i> {
@@ -45,7 +52,7 @@ struct Composer<'p, 'i> {
     behind_history: bool,
     /// Some lore fired, wherever it went.
     has_lore: bool,
-    pieces: Vec<Wrapped>,
+    pieces: Vec<Wrapped<'p>>,
 }
 
 /// Composes the profile of one request.
@@ -66,6 +73,7 @@ pub(super) fn compose<'i>(
     let note = Note::of(input, stays, &mut expander);
     note.report_absent(&lore, &mut expander);
     lore.report(preset.unwrap_or(&shipped), &mut expander);
+    let expected = preset.map_or(0, |preset| preset.order.len()) + entries.len();
     let mut composer = Composer {
         input,
         preset,
@@ -75,7 +83,7 @@ pub(super) fn compose<'i>(
         settled: BTreeSet::new(),
         behind_history: false,
         has_lore: !entries.is_empty(),
-        pieces: Vec::new(),
+        pieces: Vec::with_capacity(expected),
     };
     composer.gather_lore();
     composer.suppress();
@@ -92,17 +100,18 @@ pub(super) fn compose<'i>(
 impl<'p> Composer<'p, '_> {
     fn walk(&mut self) {
         let Some(preset) = self.preset else { return };
-        let prompts = preset.by_identifier();
-        let mut seen = BTreeSet::new();
-        for entry in &preset.order {
+        for (entry, found) in preset.ordered() {
             let identifier = entry.identifier.as_str();
-            if !seen.insert(identifier) {
-                self.expander.say(Code::PromptDuplicated, identifier);
-                continue;
-            }
-            let Some(&prompt) = prompts.get(identifier) else {
-                self.expander.say(Code::PromptUnknown, identifier);
-                continue;
+            let prompt = match found {
+                Ordered::Prompt(prompt) => prompt,
+                Ordered::Again => {
+                    self.expander.say(Code::PromptDuplicated, identifier);
+                    continue;
+                }
+                Ordered::Unknown => {
+                    self.expander.say(Code::PromptUnknown, identifier);
+                    continue;
+                }
             };
             let triggered = prompt.triggered_by(self.input.generation.name());
             if entry.enabled && triggered {
@@ -147,9 +156,10 @@ impl<'p> Composer<'p, '_> {
             self.expander.say(Code::MarkerUnknown, &prompt.identifier);
             return;
         }
-        let text = self.expander.expand(&format!("prompt:{}", prompt.identifier), &prompt.content);
+        let place = prompt_place(&prompt.identifier);
+        let text = self.expander.expand(place.clone(), &prompt.content);
         self.settle_macros();
-        self.push_prompt(prompt, text);
+        self.push_prompt(prompt, &place, text);
     }
 
     fn main(&mut self, prompt: &'p Prompt) {
@@ -164,8 +174,8 @@ impl<'p> Composer<'p, '_> {
 
     /// A prompt that the card may replace; `{{original}}` gives the preset's text.
     fn overridable(&mut self, prompt: &'p Prompt, slot: Slot) {
-        let place = format!("prompt:{}", prompt.identifier);
-        let text = self.expander.expand(&place, &prompt.content);
+        let place = prompt_place(&prompt.identifier);
+        let text = self.expander.expand(place.clone(), &prompt.content);
         self.settle_macros();
         let own = self.own_text(slot);
         let wanted = !own.trim().is_empty() && !self.settled.contains(&slot);
@@ -176,7 +186,7 @@ impl<'p> Composer<'p, '_> {
         let mut text = text;
         if wanted && !prompt.forbid_overrides {
             let reading = Reading { original: Some(&text.text), ..Reading::default() };
-            let replaced = self.expander.expand_in(&slot.place(), own, reading);
+            let replaced = self.expander.expand_in(&slot.place(), &own.into(), reading);
             self.settled.insert(slot);
             self.settle_macros();
             if !replaced.is_blank() {
@@ -188,10 +198,10 @@ impl<'p> Composer<'p, '_> {
             }
         }
         self.settled.insert(slot);
-        self.push_prompt(prompt, text);
+        self.push_prompt(prompt, &place, text);
     }
 
-    fn push_prompt(&mut self, prompt: &'p Prompt, text: Text) {
+    fn push_prompt(&mut self, prompt: &'p Prompt, place: &Arc<str>, text: Text) {
         if text.is_blank() {
             return;
         }
@@ -216,15 +226,8 @@ impl<'p> Composer<'p, '_> {
                 self.expander.say(Code::PromptRoleApproximated, identifier);
             }
         }
-        let piece = Piece::new(prompt_key(identifier), SegmentKind::Prompt, role, text);
-        self.pieces.push(Wrapped {
-            piece: piece.at(placement),
-            tag: "st-prompt",
-            attributes: vec![
-                ("identifier", identifier.to_owned()),
-                ("role", role.name().to_owned()),
-            ],
-        });
+        let piece = Piece::new(prompt_key(place), SegmentKind::Prompt, role, text).at(placement);
+        self.pieces.push(Wrapped { piece, label: Label::Prompt { identifier } });
     }
 
     /// Fields that a prompt's macros have placed get no second place.

@@ -1,9 +1,9 @@
 //! A text on its way into the profile, and the one place where macros are expanded.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use kernel::{Digest, Timestamp, digest_parts};
-use macros::{ChatLine, Environment, Field, Scope, Variables};
+use macros::{ChatLine, Environment, Field, Scope, Template, Variables};
 use prompt::ProfileMode;
 
 use super::{fields::Fields, input::Input, prepare::Prepared};
@@ -18,7 +18,7 @@ pub(super) struct Text {
     pub volatile: bool,
     pub quotes: Vec<String>,
     /// Which pieces of which resources it is made from.
-    pub from: Vec<String>,
+    pub from: Vec<Arc<str>>,
 }
 
 /// Expands texts one by one, in order: variables set by one are seen by the next, in every mode.
@@ -26,7 +26,7 @@ pub(super) struct Expander<'i> {
     input: &'i Input,
     chat: Vec<ChatLine<'i>>,
     /// What card and persona macros read.
-    pub fields: Fields,
+    pub fields: Cow<'i, Fields>,
     /// Lore that waits at outlets.
     pub outlets: Outlets,
     /// Each field is placed at most once (CONTRACT, JOURNAL).
@@ -60,7 +60,7 @@ pub(super) struct Reading<'a> {
 // === impl Text ===
 
 impl Text {
-    pub fn new(text: impl Into<String>, from: impl Into<String>) -> Self {
+    pub fn new(text: impl Into<String>, from: impl Into<Arc<str>>) -> Self {
         Self { text: text.into(), from: vec![from.into()], ..Self::default() }
     }
 
@@ -138,7 +138,7 @@ impl<'i> Expander<'i> {
         Self {
             input,
             chat: input.messages.iter().map(line).collect(),
-            fields: Fields::default(),
+            fields: Cow::default(),
             outlets: Outlets::default(),
             once: input.mode != ProfileMode::InChat,
             used: BTreeSet::new(),
@@ -149,8 +149,8 @@ impl<'i> Expander<'i> {
     }
 
     /// Goes on from texts that were expanded before the lore fired.
-    pub fn resume(&mut self, prepared: &Prepared) {
-        self.fields = prepared.fields.clone();
+    pub fn resume(&mut self, prepared: &'i Prepared) {
+        self.fields = Cow::Borrowed(&prepared.fields);
         self.diagnostics.clone_from(&prepared.diagnostics);
         if let Some(mut frozen) = prepared.frozen.clone() {
             for scope in [Scope::Local, Scope::Global] {
@@ -168,7 +168,7 @@ impl<'i> Expander<'i> {
     /// Leaves what was expanded so far for a later compile.
     pub fn pause(self) -> Prepared {
         Prepared {
-            fields: self.fields,
+            fields: self.fields.into_owned(),
             variables: self.variables,
             frozen: self.frozen,
             diagnostics: self.diagnostics,
@@ -180,16 +180,14 @@ impl<'i> Expander<'i> {
     }
 
     /// Expands a text that stands at `place`.
-    pub fn expand(&mut self, place: &str, raw: &str) -> Text {
-        self.expand_in(place, raw, Reading::default())
+    pub fn expand(&mut self, place: impl Into<Arc<str>>, raw: &Template) -> Text {
+        self.expand_in(&place.into(), raw, Reading::default())
     }
 
-    pub fn expand_in(&mut self, place: &str, raw: &str, reading: Reading) -> Text {
-        let freezes = self.input.mode == ProfileMode::Journal && raw.contains("{{");
-        let before = freezes.then(|| self.variables.clone());
+    pub fn expand_in(&mut self, place: &Arc<str>, raw: &Template, reading: Reading) -> Text {
+        let before = self.may_freeze(raw).then(|| self.variables.clone());
         let mut variables = std::mem::take(&mut self.variables);
-        let expansion =
-            macros::expand(raw, &self.environment(place, reading, false), &mut variables);
+        let expansion = raw.expand(&self.environment(place, raw, reading, false), &mut variables);
         self.variables = variables;
         let read = expansion.fields_used.iter().filter_map(|&field| self.fields.text(field));
         let mut quotes = expansion.quotes.clone();
@@ -204,20 +202,30 @@ impl<'i> Expander<'i> {
         });
         self.report(place, &expansion);
         self.place(place, &expansion.fields_used, reading.format_of);
-        Text { text: expansion.text, stable, volatile, quotes, from: vec![place.to_owned()] }
+        Text { text: expansion.text, stable, volatile, quotes, from: vec![place.clone()] }
     }
 
     /// Expands without leaving a trace: for values that only a macro may ask for.
-    pub fn peek(&self, place: &str, raw: &str) -> String {
-        let environment = self.environment(place, Reading::default(), false);
-        macros::expand(raw, &environment, &mut self.variables.clone()).text
+    pub fn peek(&self, place: &str, raw: &Template) -> String {
+        let environment = self.environment(place, raw, Reading::default(), false);
+        raw.expand(&environment, &mut self.variables.clone()).text
+    }
+
+    /// Whether the text may differ in a world without time, chance and messages.
+    fn may_freeze(&self, raw: &Template) -> bool {
+        self.input.mode == ProfileMode::Journal
+            && !raw.is_plain()
+            && (self.frozen.is_some()
+                || raw.may_be_volatile()
+                || self.outlets.volatile
+                || self.fields.are_volatile())
     }
 
     /// The text in a world without time, chance and messages, if that could differ.
     fn freeze(
         &mut self,
         place: &str,
-        raw: &str,
+        raw: &Template,
         reading: Reading,
         volatile: bool,
         before: Variables,
@@ -226,7 +234,7 @@ impl<'i> Expander<'i> {
             return None;
         }
         let mut frozen = self.frozen.take().unwrap_or(before);
-        let stable = macros::expand(raw, &self.environment(place, reading, true), &mut frozen).text;
+        let stable = raw.expand(&self.environment(place, raw, reading, true), &mut frozen).text;
         self.frozen = Some(frozen).filter(|frozen| *frozen != self.variables);
         Some(stable)
     }
@@ -234,6 +242,7 @@ impl<'i> Expander<'i> {
     fn environment<'s>(
         &'s self,
         place: &'s str,
+        raw: &Template,
         reading: Reading<'s>,
         frozen: bool,
     ) -> Environment<'s> {
@@ -241,13 +250,17 @@ impl<'i> Expander<'i> {
         let hidden = |field: Field| {
             self.once && self.used.contains(&field) && reading.format_of != Some(field)
         };
+        let (card, persona) = match raw.may_read_fields() {
+            true => (self.fields.card(frozen, hidden), self.fields.persona(frozen, hidden)),
+            false => Default::default(),
+        };
         let window = input.model.window_tokens;
         let reply = super::call_config::reply_tokens(input).unwrap_or(0);
         Environment {
             user: input.user_name(),
             char: input.character_name(),
-            card: self.fields.card(frozen, hidden),
-            persona: self.fields.persona(frozen, hidden),
+            card,
+            persona,
             chat: if frozen { &[] } else { &self.chat },
             chat_offset: usize::try_from(input.messages_before).unwrap_or(usize::MAX),
             now: if frozen { Timestamp::default() } else { input.now },

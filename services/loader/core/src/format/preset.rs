@@ -2,6 +2,7 @@
 //! under old key names, as SillyTavern's own prompt export, and as other programs write them.
 
 use kernel::limits::PRESET_BYTES_MAX;
+use macros::Template;
 use serde_json::Value;
 
 use super::{
@@ -134,7 +135,7 @@ fn migrate(root: &mut Fields, report: &mut Report) {
 
 fn formats(root: &mut Fields, report: &mut Report) -> Formats {
     let default = Formats::default();
-    let mut text = |key, default| root.text(key, report).unwrap_or(default);
+    let mut text = |key, default| root.text(key, report).map_or(default, Template::from);
     Formats {
         world_info: text("wi_format", default.world_info),
         scenario: text("scenario_format", default.scenario),
@@ -153,7 +154,7 @@ fn chat(root: &mut Fields, report: &mut Report) -> ChatOptions {
     ChatOptions {
         names: names(root, report),
         squash_system_messages: root.flag("squash_system_messages", report).unwrap_or(false),
-        send_if_empty: root.text("send_if_empty", report).unwrap_or_default(),
+        send_if_empty: root.text("send_if_empty", report).unwrap_or_default().into(),
         continue_prefill: root.flag("continue_prefill", report).unwrap_or(false),
         continue_postfix: root.text("continue_postfix", report).unwrap_or(default.continue_postfix),
         assistant_prefill: root.text("assistant_prefill", report).unwrap_or_default(),

@@ -52,7 +52,7 @@ fn scene(base: Scene, texts: &[String]) -> Scene {
     base.prompt(&texts[0], &texts[1])
         .order(&["charDescription"])
         .preset(|preset| {
-            preset.formats.world_info = format!("{}{{0}}", texts[2].replace("{0}", ""))
+            preset.formats.world_info = format!("{}{{0}}", texts[2].replace("{0}", "")).into();
         })
         .card(|c| {
             c.name = text(3).replace('\n', " ");
@@ -88,6 +88,29 @@ proptest! {
                 prop_assert!(found.iter().any(|(_, inner)| *inner == texts[at]), "text {at}");
             }
         }
+    }
+
+    #[test]
+    fn names_stay_in_their_lines_of_the_heading(
+        names in prop::collection::vec(hostile(), 4),
+    ) {
+        let scene = contract()
+            .prompt("p", "P")
+            .card(|card| {
+                card.name.clone_from(&names[0]);
+                card.nickname = Some(names[1].clone());
+            })
+            .user(&names[2].replace('\n', " "), "");
+        let mut input = scene.input();
+        if let Some(preset) = &mut input.preset {
+            preset.name.clone_from(&names[3]);
+        }
+        let profile = loader_core::compile::compile(&input).expect("compiles");
+        let text = profile.system_text().expect("has a profile");
+        let (heading, body) = text.split_once("\n\n").expect("a heading and a body");
+        prop_assert!(!escape::holds_reserved_tag(heading));
+        prop_assert_eq!(heading.lines().count(), 7);
+        prop_assert_eq!(body, "<st-prompt identifier=\"p\" role=\"system\">\nP\n</st-prompt>");
     }
 
     #[test]

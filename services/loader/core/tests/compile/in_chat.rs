@@ -9,7 +9,7 @@ use loader_core::{
             ExamplesBottom, ExamplesTop,
         },
     },
-    preset::{Injection, NamesBehavior},
+    preset::{Injection, NamesBehavior, Prompt},
     selection::{AuthorsNote, NotePosition},
 };
 use prompt::Role;
@@ -135,7 +135,7 @@ fn a_lore_format_without_a_place_loses_the_lore_and_a_blank_one_keeps_it() {
     let scene = |format: &str| {
         let format = format.to_owned();
         in_chat()
-            .preset(move |p| p.formats.world_info.clone_from(&format))
+            .preset(move |p| p.formats.world_info = format.as_str().into())
             .order(&["worldInfoBefore"])
             .lore("lore", BeforeCharacter)
     };
@@ -173,7 +173,7 @@ fn one_depth_is_ordered_by_order_then_role_and_merged() {
         .chat(&["hi"]);
     check(
         &scene,
-        &["user: hi", "system: low", "assistant: asst", "user: usr", "system: sys\nsys2"],
+        &["user: hi", "system: low", "assistant: asst", "user: usr", "system: sys \n sys2"],
     );
 }
 
@@ -353,4 +353,27 @@ fn an_empty_turn_is_filled_where_the_preset_says_so() {
         in_chat().preset(|p| p.chat.send_if_empty = "({{char}} goes on)".into()).card(|_| {});
     check(&scene.clone().chat(&["hi"]), &["user: hi"]);
     check(&scene.chat(&["hi", "hello"]), &["user: hi", "assistant: hello", "user: (Mira goes on)"]);
+}
+
+#[test]
+fn prompts_of_one_depth_are_joined_as_they_are_and_trimmed_as_a_whole() {
+    let scene = in_chat()
+        .at_depth("a", " a ", 0, 100, Role::System)
+        .at_depth("b", "  b\n", 0, 100, Role::System)
+        .lore(" l ", AtDepth { depth: 0, role: Role::System });
+    assert_eq!(scene.sent(), ["system: a \n  b\nl"]);
+}
+
+#[test]
+fn a_main_prompt_that_is_not_triggered_can_still_be_replaced() {
+    let quiet = |prompt: &mut Prompt| prompt.triggers = vec!["quiet".to_owned()];
+    let scene = in_chat().prompt_with("main", "M", quiet);
+    assert_eq!(scene.sent(), Vec::<String>::new());
+    let scene = scene.card(|card| card.system_prompt = "S{{original}}".to_owned());
+    assert_eq!(scene.sent(), ["system: S"]);
+}
+
+#[test]
+fn carriage_returns_of_the_history_are_not_sent() {
+    assert_eq!(in_chat().chat(&["a\r\nb"]).sent(), ["user: a\nb"]);
 }

@@ -30,8 +30,8 @@ pub fn journal() -> Scene {
 pub fn in_chat() -> Scene {
     let mut scene = scene(ProfileMode::InChat).order(&["chatHistory"]);
     let preset = scene.preset.as_mut().expect("has a preset");
-    preset.formats.new_chat = String::new();
-    preset.formats.new_example_chat = String::new();
+    preset.formats.new_chat = "".into();
+    preset.formats.new_example_chat = "".into();
     scene
 }
 

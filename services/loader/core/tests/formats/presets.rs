@@ -26,7 +26,7 @@ fn refused(json: &str, expected: &str) {
 }
 
 fn content<'a>(preset: &'a Preset, identifier: &str) -> &'a str {
-    preset.by_identifier().get(identifier).map_or("", |prompt| prompt.content.as_str())
+    preset.prompt(identifier).map_or("", |prompt| prompt.content.as_str())
 }
 
 #[test]

@@ -6,6 +6,7 @@ use loader_core::{
     Character, Preset,
     diagnostic::{Code, Severity},
     format::{Finding, Report},
+    preset::Ordered,
     selection::{
         Activation, AuthorsNote, EffectiveWorld, NotePosition, Options, Rp, RpSource, Sandbox,
         Selection,
@@ -88,19 +89,18 @@ pub fn preset_head(row: &PresetRow) -> pb::Preset {
 
 /// The prompts in their effective order: what no order names takes no part.
 fn prompts(preset: &Preset) -> Vec<pb::PresetPrompt> {
-    let by_identifier = preset.by_identifier();
-    let mut seen = std::collections::HashSet::new();
-    let placed = preset.order.iter().filter(|entry| seen.insert(entry.identifier.as_str()));
-    placed
-        .filter_map(|entry| Some((entry, by_identifier.get(entry.identifier.as_str())?)))
-        .map(|(entry, prompt)| pb::PresetPrompt {
-            identifier: prompt.identifier.clone(),
-            name: prompt.name.clone(),
-            role: prompt.role.unwrap_or(Role::System).name().to_owned(),
-            enabled: entry.enabled,
-            marker: prompt.marker,
-        })
-        .collect()
+    let placed = preset.ordered().filter_map(|(entry, found)| match found {
+        Ordered::Prompt(prompt) => Some((entry, prompt)),
+        Ordered::Again | Ordered::Unknown => None,
+    });
+    let shown = placed.map(|(entry, prompt)| pb::PresetPrompt {
+        identifier: prompt.identifier.clone(),
+        name: prompt.name.clone(),
+        role: prompt.role.unwrap_or(Role::System).name().to_owned(),
+        enabled: entry.enabled,
+        marker: prompt.marker,
+    });
+    shown.collect()
 }
 
 pub fn character(row: CharacterRow, card: &Character) -> pb::Character {

@@ -8,10 +8,7 @@ impl<'p, 'i> Composer<'p, 'i> {
     /// The fixed line that opens the history.
     pub(super) fn open_history(&mut self) {
         let text = self.expander.expand("new_chat_prompt", &self.preset.formats.new_chat);
-        self.out
-            .push(Piece::new(NEW_CHAT_KEY, SegmentKind::Control, Role::System, text), |piece| {
-                piece.text.text.clone()
-            });
+        self.out.push(Piece::new(NEW_CHAT_KEY, SegmentKind::Control, Role::System, text));
     }
 
     pub(super) fn examples(&mut self, side: Placement) {
@@ -42,13 +39,13 @@ impl<'p, 'i> Composer<'p, 'i> {
             let (kind, role) = (SegmentKind::Example, Role::System);
             let key = format!("example:{number}");
             let piece = Piece::new(key, kind, role, opening.clone()).at(side);
-            self.out.push(piece, |piece| piece.text.text.clone());
+            self.out.push(piece);
             for (at, line) in lines.into_iter().enumerate() {
                 let name = if line.is_user { "example_user" } else { "example_assistant" };
                 let text = Text { text: line.text, stable: None, ..from.clone() };
                 let piece = Piece::new(format!("example:{number}:{at}"), kind, role, text).at(side);
                 let piece = Piece { name: Some(name.to_owned()), ..piece };
-                self.out.push(piece, |piece| piece.text.text.clone());
+                self.out.push(piece);
             }
         }
     }

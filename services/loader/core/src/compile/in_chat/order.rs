@@ -1,5 +1,7 @@
 //! The preset's order, one prompt after the other, then card, persona and lore in their markers.
 
+use macros::Template;
+
 use super::*;
 
 /// A field on its way to its marker.
@@ -16,39 +18,48 @@ struct Filling<'p> {
 impl<'p, 'i> Composer<'p, 'i> {
     /// Expands the order's prompts, one after the other.
     pub(super) fn walk(&mut self) {
-        let prompts = self.preset.by_identifier();
-        let mut seen = HashSet::new();
-        for entry in &self.preset.order {
+        for (entry, found) in self.preset.ordered() {
             let identifier = entry.identifier.as_str();
-            if !seen.insert(identifier) {
-                self.expander.say(Code::PromptDuplicated, identifier);
-                continue;
-            }
-            let Some(&prompt) = prompts.get(identifier) else {
-                self.expander.say(Code::PromptUnknown, identifier);
-                continue;
+            let prompt = match found {
+                Ordered::Prompt(prompt) => prompt,
+                Ordered::Again => {
+                    self.expander.say(Code::PromptDuplicated, identifier);
+                    continue;
+                }
+                Ordered::Unknown => {
+                    self.expander.say(Code::PromptUnknown, identifier);
+                    continue;
+                }
             };
+            let place = prompt_place(identifier);
             if entry.enabled && prompt.triggered_by(self.input.generation.name()) {
-                let text = self.prompt_text(prompt);
-                self.slots.push(Slot::of(prompt, text));
+                let text = self.prompt_text(prompt, &place);
+                self.slots.push(Slot::of(prompt, &place, text));
             } else if identifier == "main" {
-                // Stays as the anchor of what stands next to it.
-                self.slots.push(Slot::of(prompt, Text::default()));
+                // Stays as the anchor of what stands next to it; not triggered, it can still be replaced.
+                let text = match entry.enabled {
+                    true => self.overridden(prompt, Text::default()),
+                    false => Text::default(),
+                };
+                self.slots.push(Slot::of(prompt, &place, text));
             }
         }
         self.report_lost_overrides();
     }
 
     /// A prompt's text, or the card's in its place.
-    fn prompt_text(&mut self, prompt: &'p Prompt) -> Text {
-        let place = format!("prompt:{}", prompt.identifier);
-        let text = self.expander.expand(&place, &prompt.content);
+    fn prompt_text(&mut self, prompt: &'p Prompt, place: &Arc<str>) -> Text {
+        let text = self.expander.expand(place.clone(), &prompt.content);
+        self.overridden(prompt, text)
+    }
+
+    fn overridden(&mut self, prompt: &Prompt, text: Text) -> Text {
         let Some((own, from)) = self.override_of(&prompt.identifier) else { return text };
         if prompt.forbid_overrides {
             return text;
         }
         let reading = Reading { original: Some(&text.text), ..Reading::default() };
-        let replaced = self.expander.expand_in(from, own, reading);
+        let replaced = self.expander.expand_in(&from.into(), &own.into(), reading);
         if replaced.is_blank() { text } else { replaced }
     }
 
@@ -74,7 +85,6 @@ impl<'p, 'i> Composer<'p, 'i> {
 
     fn report_lost_overrides(&mut self) {
         let Some(card) = self.input.character.as_ref().map(|card| &card.model) else { return };
-        let prompts = self.preset.by_identifier();
         for (identifier, own, forbidden, suppressed, lost) in [
             (
                 "main",
@@ -98,7 +108,7 @@ impl<'p, 'i> Composer<'p, 'i> {
                 self.expander.say(suppressed, identifier);
             } else if !self.is_on(identifier) {
                 self.expander.say(lost, identifier);
-            } else if prompts.get(identifier).is_some_and(|prompt| prompt.forbid_overrides) {
+            } else if self.preset.prompt(identifier).is_some_and(|p| p.forbid_overrides) {
                 self.expander.say(forbidden, identifier);
             }
         }
@@ -107,12 +117,12 @@ impl<'p, 'i> Composer<'p, 'i> {
     /// Puts card, persona and lore into their markers; those without one go to the very end.
     pub(super) fn fill(&mut self) {
         for filling in self.fillings() {
-            let marker = self.preset.prompts.iter().find(|p| p.identifier == filling.identifier);
+            let marker = self.preset.prompt(filling.identifier);
             if let Some(slot) = self.slots.iter_mut().find(|s| s.identifier == filling.identifier) {
                 let role = marker.and_then(|marker| marker.role).unwrap_or(Role::System);
                 slot.text = filling.text;
                 (slot.role, slot.kind) = (role, filling.kind);
-                filling.key.clone_into(&mut slot.key);
+                slot.key = filling.key.into();
                 continue;
             }
             if filling.text.is_empty() {
@@ -127,7 +137,7 @@ impl<'p, 'i> Composer<'p, 'i> {
             self.expander.diagnostics.push(said.with("sent", "at the very end"));
             self.slots.push(Slot {
                 identifier: filling.identifier,
-                key: filling.key.to_owned(),
+                key: filling.key.into(),
                 kind: filling.kind,
                 role: Role::System,
                 injection: Injection::Relative,
@@ -174,7 +184,7 @@ impl<'p, 'i> Composer<'p, 'i> {
     /// `wi_format` around the lore: blank is none, one without `{0}` loses the lore.
     fn world_info(&mut self, lore: Text) -> Text {
         let format = &self.preset.formats.world_info;
-        if lore.is_empty() || format.trim().is_empty() || format == "{0}" {
+        if lore.is_empty() || format.trim().is_empty() || *format == *"{0}" {
             return lore;
         }
         let format = self.expander.expand("wi_format", format);
@@ -186,13 +196,13 @@ impl<'p, 'i> Composer<'p, 'i> {
     }
 
     /// A field in its format, where both have a text.
-    fn formatted(&mut self, field: Field, text: Text, format: &str) -> Text {
+    fn formatted(&mut self, field: Field, text: Text, format: &Template) -> Text {
         if text.is_empty() || format.is_empty() {
             return text;
         }
         let reading = Reading { format_of: Some(field), ..Reading::default() };
-        let mut shown =
-            self.expander.expand_in(text.from.first().map_or("", |f| f), format, reading);
+        let place = text.from.first().cloned().unwrap_or_default();
+        let mut shown = self.expander.expand_in(&place, format, reading);
         shown.quotes.extend(text.quotes);
         shown.volatile |= text.volatile;
         shown

@@ -101,12 +101,12 @@ impl Slot {
     }
 
     /// Its section key, which is also what diagnostics and the audit call it.
-    pub fn place(self) -> String {
+    pub fn place(self) -> Arc<str> {
         match self {
-            Self::UserDescription => "user:description".to_owned(),
-            Self::AuthorNote => note::KEY.to_owned(),
-            Self::LoreBefore | Self::LoreAfter => format!("lore:{}", self.name()),
-            _ => format!("character:{}", self.name()),
+            Self::UserDescription => "user:description".into(),
+            Self::AuthorNote => note::KEY.into(),
+            Self::LoreBefore | Self::LoreAfter => ["lore:", self.name()].concat().into(),
+            _ => ["character:", self.name()].concat().into(),
         }
     }
 
@@ -295,7 +295,7 @@ impl<'p, 'i> Composer<'p, 'i> {
             // Nothing is overridden here.
             Slot::SystemPrompt | Slot::PostHistory => {
                 let reading = Reading { original: Some(""), ..Reading::default() };
-                self.expander.expand_in(&slot.place(), self.own_text(slot), reading)
+                self.expander.expand_in(&slot.place(), &self.own_text(slot).into(), reading)
             }
             Slot::LoreBefore | Slot::LoreAfter | Slot::AuthorNote => return,
         };
@@ -303,13 +303,13 @@ impl<'p, 'i> Composer<'p, 'i> {
             return;
         }
         let (placement, role) = self.field_place(slot, marker);
-        let tag = match slot {
-            Slot::UserDescription => "st-user-field",
-            _ => "st-character-field",
+        let name = slot.name();
+        let label = match slot {
+            Slot::UserDescription => Label::UserField { name },
+            _ => Label::CharacterField { name },
         };
         let piece = Piece::new(slot.place(), slot.kind(), role, text).at(placement);
-        let attributes = vec![("name", slot.name().to_owned())];
-        self.pieces.push(Wrapped { piece, tag, attributes });
+        self.pieces.push(Wrapped { piece, label });
     }
 
     /// Where a field wants to be, and as whom; CONTRACT says that it does not get there.
@@ -373,9 +373,8 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
         let text = self.note.text.clone();
         let piece = Piece::new(note::KEY, SegmentKind::AuthorNote, role, text).at(placement);
-        let identifier = Slot::AuthorNote.name().to_owned();
-        let attributes = vec![("identifier", identifier), ("role", role.name().to_owned())];
-        self.pieces.push(Wrapped { piece, tag: "st-prompt", attributes });
+        let identifier = Slot::AuthorNote.name();
+        self.pieces.push(Wrapped { piece, label: Label::Prompt { identifier } });
         self.lore_entries(&bottom, Slot::LoreAfter, None);
     }
 
@@ -384,8 +383,8 @@ impl<'p, 'i> Composer<'p, 'i> {
         if entries.is_empty() {
             return;
         }
-        let format = self.preset.map(|preset| preset.formats.world_info.as_str());
-        let format = format.filter(|format| !format.trim().is_empty() && *format != "{0}");
+        let format = self.preset.map(|preset| &preset.formats.world_info);
+        let format = format.filter(|format| !format.trim().is_empty() && ***format != *"{0}");
         let format = format.map(|format| self.expander.expand("wi_format", format));
         if format.as_ref().is_some_and(|format| !format.text.contains("{0}")) {
             let said = Diagnostic::new(Code::WorldInfoFormatWithoutPlace, "wi_format");
@@ -413,14 +412,11 @@ impl<'p, 'i> Composer<'p, 'i> {
                 Some(format) => entry.text().in_format(format),
                 None => entry.text(),
             };
-            let piece = Piece::new(entry.key(), SegmentKind::Lore, role, text).at(placement);
+            let key = text.from.first().cloned().unwrap_or_else(|| entry.key().into());
+            let piece = Piece::new(key, SegmentKind::Lore, role, text).at(placement);
             let hash = Some(entry.segment_hash(format.map_or("{0}", Text::stable)));
-            let attributes = vec![
-                ("entry", format!("{}:{}", entry.world, entry.entry)),
-                ("position", side.name().to_owned()),
-            ];
             let piece = Piece { dynamic: entry.dynamic, hash, ..piece };
-            self.pieces.push(Wrapped { piece, tag: "st-world-info", attributes });
+            self.pieces.push(Wrapped { piece, label: Label::Lore { position: side.name() } });
         }
     }
 }

@@ -10,11 +10,10 @@ const PRESET_HEADING: &str = "[skald selected preset]";
 impl Composer<'_, '_> {
     /// A segment for each piece; dynamic lore comes after everything authored.
     pub(super) fn journal(mut self) -> Composed {
-        let mut out = Composed::default();
+        let mut out = Composed::with_capacity(self.pieces.len());
         self.pieces.sort_by_key(|wrapped| wrapped.piece.dynamic);
-        for wrapped in std::mem::take(&mut self.pieces) {
-            let (tag, attributes) = (wrapped.tag, wrapped.attributes);
-            out.push(wrapped.piece, |piece| shown(tag, &attributes, &piece.text.text));
+        for Wrapped { piece, label } in std::mem::take(&mut self.pieces) {
+            out.push_as(piece, |piece| label.shown(piece));
         }
         self.finish(out)
     }
@@ -35,12 +34,12 @@ impl Composer<'_, '_> {
                 blocks.push(lore::DYNAMIC_HEADING.to_owned());
             }
             dynamic = wrapped.piece.dynamic;
-            let block = shown(wrapped.tag, &wrapped.attributes, &wrapped.piece.text.text);
+            let block = wrapped.label.shown(&wrapped.piece);
             all.push("\n\n", &wrapped.piece.text);
             blocks.push(block);
         }
         let profile = Piece::new("profile", SegmentKind::Profile, Role::System, all);
-        out.push(profile, |_| blocks.join("\n\n"));
+        out.push_as(profile, |_| blocks.join("\n\n"));
         self.finish(out)
     }
 
@@ -85,8 +84,23 @@ impl Composer<'_, '_> {
     }
 }
 
-fn shown(tag: &str, attributes: &[(&'static str, String)], text: &str) -> String {
-    let attributes: Vec<(&str, &str)> =
-        attributes.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    element(tag, &attributes, text)
+// === impl Label ===
+
+impl Label<'_> {
+    /// The piece in its element.
+    fn shown(&self, piece: &Piece) -> String {
+        let text = &piece.text.text;
+        match self {
+            Self::Prompt { identifier } => {
+                let attributes = [("identifier", *identifier), ("role", piece.role.name())];
+                element("st-prompt", &attributes, text)
+            }
+            Self::CharacterField { name } => element("st-character-field", &[("name", name)], text),
+            Self::UserField { name } => element("st-user-field", &[("name", name)], text),
+            Self::Lore { position } => {
+                let entry = piece.key.strip_prefix("lore:").unwrap_or(&piece.key);
+                element("st-world-info", &[("entry", entry), ("position", position)], text)
+            }
+        }
+    }
 }

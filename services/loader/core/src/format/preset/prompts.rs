@@ -53,7 +53,7 @@ fn prompt(at: usize, item: Value, report: &mut Report) -> Option<Prompt> {
     let mut prompt = Prompt::new(identifier(at, &mut item, report), "");
     prompt.name = item.text("name", report).unwrap_or_else(|| prompt.identifier.clone());
     prompt.role = role_named(&mut item, "role", report);
-    prompt.content = item.text("content", report).unwrap_or_default();
+    prompt.content = item.text("content", report).unwrap_or_default().into();
     prompt.system_prompt = item.flag("system_prompt", report);
     prompt.marker = item.flag("marker", report).unwrap_or(false);
     prompt.forbid_overrides = item.flag("forbid_overrides", report).unwrap_or(false);
@@ -101,7 +101,7 @@ fn read_old_texts(root: &mut Fields, prompts: &mut [Prompt], report: &mut Report
         let Some(text) = root.text(old, report).filter(|text| !text.is_empty()) else { continue };
         if let Some(prompt) = prompts.iter_mut().find(|prompt| prompt.identifier == identifier) {
             report.add(Code::OldKey, old, format!("was read as the text of prompt {identifier:?}"));
-            prompt.content = text;
+            prompt.content = text.into();
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn preview(compiled: Compiled) -> pb::PreviewProfileResponse {
     left_out::of_preview(pb::PreviewProfileResponse {
         segments: profile.segments.iter().map(segment_summary).collect(),
         fingerprint: profile.fingerprint.to_hex(),
-        audit_json: profile.audit.to_json(),
+        audit_json: profile.audit_json,
         call_config_json: json(&profile.call_config),
         diagnostics: diagnostics(profile.diagnostics, lore_diagnostics),
         left_out: Vec::new(),
@@ -42,9 +42,9 @@ fn summary(compiled: Compiled, active_lore_keys: Vec<String>) -> mesh::ProfileSu
     let Compiled { profile, worlds, lore_diagnostics, timed_state_json, .. } = compiled;
     mesh::ProfileSummary {
         call_config_json: json(&profile.call_config),
-        audit_json: profile.audit.to_json(),
-        fingerprint: profile.fingerprint.to_hex(),
         chat_format_json: chat_format(&profile),
+        audit_json: profile.audit_json,
+        fingerprint: profile.fingerprint.to_hex(),
         variables_json: json(&profile.variables),
         withdrawn_keys: profile.withdrawn,
         diagnostics: diagnostics(profile.diagnostics, lore_diagnostics),
