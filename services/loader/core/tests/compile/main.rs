@@ -4,6 +4,7 @@ mod acceptance;
 mod breakout;
 mod budget;
 mod bugs;
+mod cards;
 mod corpus;
 mod in_chat;
 mod journal;

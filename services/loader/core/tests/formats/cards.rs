@@ -98,7 +98,7 @@ fn a_field_that_data_lacks_is_read_from_the_root() {
 }
 
 #[test]
-fn a_missing_name_comes_from_the_file() {
+fn a_missing_name_comes_from_the_file_e30() {
     check_data(r#""description":"d""#, &[("NAME_FROM_FILE", "data.name")], |c| {
         c.name == "from file"
     });
@@ -116,7 +116,7 @@ fn without_name_and_file_name_a_card_is_refused() {
 }
 
 #[test]
-fn exporter_slips_are_repaired_b28() {
+fn exporter_slips_are_repaired_b28_e34_e35() {
     check_data(
         r#""name":"A","alternate_greetings":"1687194031049","character_book":null"#,
         &[("VALUE_COERCED", "data.alternate_greetings")],

@@ -74,7 +74,7 @@ fn refused(png: &[u8], expected: &str) {
 }
 
 #[test]
-fn every_kind_of_text_chunk_is_read() {
+fn every_kind_of_text_chunk_is_read_e33() {
     let body = STANDARD.encode(card_named("A"));
     check(&picture(&[encoded("chara", "A")]), "A", &[]);
     check(&picture(&[compressed("chara", body.as_bytes())]), "A", &[]);
@@ -83,13 +83,13 @@ fn every_kind_of_text_chunk_is_read() {
 }
 
 #[test]
-fn keywords_have_no_case_and_stand_anywhere_before_the_end() {
+fn keywords_have_no_case_and_stand_anywhere_before_the_end_e32() {
     check(&picture(&[encoded("Chara", "A")]), "A", &[]);
     check(&picture(&[text("Comment", b"x"), (b"IDAT", vec![0]), encoded("chara", "A")]), "A", &[]);
 }
 
 #[test]
-fn ccv3_wins_over_chara_wherever_it_stands() {
+fn ccv3_alone_is_read_and_wins_over_chara_wherever_it_stands_b25() {
     check(&picture(&[encoded("chara", "old"), encoded("ccv3", "new")]), "new", &[]);
     check(&picture(&[encoded("ccv3", "new"), encoded("chara", "old")]), "new", &[]);
     check(&picture(&[encoded("ccv3", "only")]), "only", &[]);
