@@ -19,6 +19,7 @@ mod promise_6_window;
 mod promise_7_anothers;
 mod promise_7_hidden;
 mod promise_8_breakout;
+mod races;
 mod scenario;
 mod tidy;
 mod unknown_values;

@@ -6,6 +6,7 @@ pub mod job;
 pub mod observed;
 pub mod postgres;
 pub mod process;
+pub mod races;
 pub mod recording;
 pub mod script;
 pub mod sent;
