@@ -109,6 +109,8 @@ pub fn edit(book: &Book, edits: &[Edit]) -> Result<Edited, EditRefused> {
 
 fn take(rows: &mut Vec<Entry>, deleted: &mut Vec<Entry>, step: &Edit) -> Result<(), EditRefused> {
     match step {
+        // Ids come from request ids: a row that is there already was made by the same request.
+        Edit::Create { id, .. } if rows.iter().any(|row| row.id == *id) => {}
         Edit::Create { id, body, locked } => {
             let above = |value: fn(&Entry) -> i64| {
                 rows.iter().map(value).max().map_or(0, |highest| highest.saturating_add(1))

@@ -49,6 +49,8 @@ pub fn revert(record: &Record, book: &Book) -> Result<(Vec<Operation>, Planned),
         let Some(left) = &pair.after else { continue };
         match live.get(&left.id) {
             None => conflicts.push(Conflict::gone(left)),
+            // No change of ours has such a row, but a History comes with a backup, which anybody may have written.
+            Some(row) if row.layer == Layer::Authored => conflicts.push(Conflict::authored(left)),
             Some(row) => match drift(left, row) {
                 fields if fields.is_empty() => inverse.push(inverted(pair, row)),
                 fields => conflicts.push(Conflict::edited(left, fields)),
@@ -152,6 +154,11 @@ fn rivals(book: &Book, inverse: &[Pair]) -> Vec<Conflict> {
 impl Conflict {
     fn gone(row: &Entry) -> Self {
         Self { entry: row.id.clone(), fields: Vec::new(), why: "the row was deleted" }
+    }
+
+    fn authored(row: &Entry) -> Self {
+        let why = "the row is authored, which no change may write";
+        Self { entry: row.id.clone(), fields: Vec::new(), why }
     }
 
     fn edited(row: &Entry, fields: Vec<&'static str>) -> Self {

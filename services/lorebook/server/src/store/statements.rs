@@ -47,12 +47,13 @@ pub(in crate::store) const OR_OVERWRITE: &str = "\
 do update set uid = excluded.uid, ordinal = excluded.ordinal, layer = excluded.layer,
     overlay_action = excluded.overlay_action, supersedes_entry_id = excluded.supersedes_entry_id,
     archived = excluded.archived, locked = excluded.locked,
-    entry_revision = excluded.entry_revision, body = excluded.body, writer = excluded.writer";
+    entry_revision = excluded.entry_revision, body = excluded.body, writer = excluded.writer,
+    writes = entries.writes + 1";
 
 /// The mark by which the database knows that its user deletes the row.
 pub(in crate::store) const MARK_DELETED: &str = "\
 update entries
-set writer = 'user_delete'
+set writer = 'user_delete', writes = writes + 1
 where tenant = $1 and subject = $2 and world_id = $3 and entry_id = $4";
 
 pub(in crate::store) const DELETE_ENTRY: &str = "\

@@ -107,6 +107,18 @@ async fn a_refused_edit_leaves_nothing_and_a_repeated_one_is_made_once(store: &S
     assert!(matches!(foreign, Err(EditError::NotFound)), "{foreign:?}");
 }
 
+async fn a_creation_is_made_once_though_its_answer_was_forgotten(store: &SqlStore) {
+    create(store, &ada(), &book("w", 1)).await;
+    let (world, record, attempt) = (world_id("w"), change_id("m1"), attempt(&ada(), "r1", "new"));
+    let edits = [Edit::Create { id: entry_id("n"), body: Box::default(), locked: false }];
+    for _ in 0..2 {
+        let made = store.edit(&ada(), &world, &edits, &record, Some(&attempt), at(5)).await;
+        assert_eq!(made.expect("made").value.entries.len(), 2);
+        assert_eq!(revision(store, "w").await, 2);
+        store.forget(at(6)).await.expect("forgotten");
+    }
+}
+
 async fn a_deleted_world_takes_its_rows_and_history_along(store: &SqlStore) {
     create(store, &ada(), &book("w", 2)).await;
     apply(store, "c1", "w", 1, vec![replace("w-0", "new")]).await;
@@ -127,5 +139,6 @@ contract! {
     a_world_without_history_that_is_not_dynamic_records_nothing
     a_world_with_history_records_deletions_though_it_is_no_longer_dynamic
     a_refused_edit_leaves_nothing_and_a_repeated_one_is_made_once
+    a_creation_is_made_once_though_its_answer_was_forgotten
     a_deleted_world_takes_its_rows_and_history_along
 }

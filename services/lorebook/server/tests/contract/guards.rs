@@ -5,28 +5,53 @@ use lorebook::store::{SqlStore, postgres, sqlite};
 
 use crate::support::{ada, add, apply, book, create};
 
-const TRIES: [(&str, bool); 9] = [
+/// Statements of a change's hand, and of a careless one, and whether the database takes them.
+const TRIES: [(&str, bool); 15] = [
     ("update entries set body = 'x', writer = 'change' where entry_id = 'w-0'", false),
+    (
+        "update entries set body = 'x', writer = 'change', writes = writes + 1 where entry_id = 'w-0'",
+        false,
+    ),
+    ("update entries set body = 'x' where entry_id = 'w-0'", false),
+    ("update entries set archived = true", false),
     (
         "update entries set layer = 'dynamic', overlay_action = 'add', writer = 'change' where entry_id = 'w-0'",
         false,
     ),
     (
-        "update entries set layer = 'dynamic', overlay_action = 'add', writer = 'user' where entry_id = 'w-0'",
+        "update entries set layer = 'dynamic', overlay_action = 'add', writer = 'user', writes = writes + 1 where entry_id = 'w-0'",
         false,
     ),
     ("delete from entries where entry_id = 'w-0'", false),
+    ("update entries set writer = 'user_delete' where entry_id = 'w-0'", false),
     (
-        "insert into entries select tenant, subject, world_id, 'n', 9, 9, layer, overlay_action, supersedes_entry_id, archived, locked, 0, body, 'change' from entries where entry_id = 'w-0'",
+        "insert into entries select tenant, subject, world_id, 'n', 9, 9, layer, overlay_action, supersedes_entry_id, archived, locked, 0, body, 'change', 0 from entries where entry_id = 'w-0'",
         false,
     ),
     (
-        "insert into entries select tenant, subject, world_id, 'n', 9, 9, layer, overlay_action, supersedes_entry_id, archived, locked, 0, body, 'user' from entries where layer = 'dynamic'",
+        "insert into entries select tenant, subject, world_id, 'n', 9, 9, layer, overlay_action, supersedes_entry_id, archived, locked, 0, body, 'user', 0 from entries where layer = 'dynamic'",
         false,
     ),
-    ("update entries set entry_revision = 7, writer = 'user' where entry_id = 'w-0'", true),
+    ("update entries set entry_id = 'n', writer = 'change' where layer = 'dynamic'", false),
+    ("update entries set subject = 'bob' where layer = 'dynamic'", false),
+    (
+        "update entries set entry_revision = 7, writer = 'user', writes = writes + 1 where entry_id = 'w-0'",
+        true,
+    ),
     ("update entries set entry_revision = 7, writer = 'change' where layer = 'dynamic'", true),
     ("delete from entries where layer = 'dynamic'", true),
+];
+
+/// SQLite's way to write over what is there.
+const REPLACING: [(&str, bool); 2] = [
+    (
+        "insert or replace into entries select tenant, subject, world_id, 'w-0', 9, 9, layer, overlay_action, supersedes_entry_id, archived, locked, 0, body, 'change', 0 from entries where layer = 'dynamic'",
+        false,
+    ),
+    (
+        "update or replace entries set entry_id = 'w-0', writer = 'change' where layer = 'dynamic'",
+        false,
+    ),
 ];
 
 async fn prepared(store: &SqlStore) {
@@ -43,7 +68,7 @@ fn on_postgres(statement: &str) -> String {
 async fn sqlite_refuses_a_changes_hand_on_authored_rows() {
     let (_folder, opened) = testing::sqlite("lorebook", sqlite::migrations()).await;
     prepared(&SqlStore::of_sqlite(opened.clone())).await;
-    for (statement, allowed) in TRIES {
+    for (statement, allowed) in REPLACING.into_iter().chain(TRIES) {
         let statement = statement.replace("body = 'x'", "body = x'00'");
         let done =
             sqlx::query(sqlx::AssertSqlSafe(statement.clone())).execute(&opened.writer).await;
@@ -90,7 +115,7 @@ async fn the_delete_of_an_authored_row_orphans_its_overlays_on_both() {
 }
 
 const DELETE: [&str; 2] = [
-    "update entries set writer = 'user_delete' where entry_id = 'w-0'",
+    "update entries set writer = 'user_delete', writes = writes + 1 where entry_id = 'w-0'",
     "delete from entries where entry_id = 'w-0'",
 ];
 

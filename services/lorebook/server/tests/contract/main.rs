@@ -24,5 +24,6 @@ macro_rules! contract {
 mod changes;
 mod edits;
 mod guards;
+mod laws;
 mod support;
 mod worlds;
