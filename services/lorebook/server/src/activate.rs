@@ -1,11 +1,13 @@
 //! Activation: worlds compiled once per revision, scanned for one request.
 
+mod compiled;
+
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
-use kernel::{Digest, EntryId, Owner, Timestamp, WorldId, digest, limits};
+use kernel::{Digest, EntryId, Owner, Timestamp, WorldId, digest};
 use lorebook_core::{
     activation::{
         Activation, CompiledWorld, MacroExpander, O200k, Request, SeededRolls, Source, SourceKind,
@@ -15,28 +17,15 @@ use lorebook_core::{
     projection::into_effective,
 };
 use macros::{Card, ChatLine, Environment, Variables};
-use uuid::Uuid;
 
+pub use compiled::Compiled;
+
+use self::compiled::{Key, seeds};
 use crate::{
     Lorebook,
     error::Error,
     store::{Listed, Stored},
 };
-
-/// Compiled worlds and the keys of scanned messages, kept between requests within bounds.
-pub struct Compiled {
-    worlds: moka::sync::Cache<Key, Arc<CompiledWorld>>,
-    hits: HitCache,
-}
-
-/// One state of one owner's world: any edit of its rows or head is another key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    owner: Owner,
-    world: WorldId,
-    content_revision: u64,
-    version: u64,
-}
 
 /// What a caller asks, checked.
 pub struct Ask {
@@ -90,24 +79,6 @@ pub struct Note {
     pub message: &'static str,
 }
 
-// === impl Compiled ===
-
-impl Compiled {
-    /// `secret` keys the hashes of scanned texts, so that nobody can make them collide.
-    pub fn new(secret: Uuid) -> Self {
-        let half = limits::MATCHER_CACHE_BYTES_MAX / 2;
-        let worlds = moka::sync::Cache::builder()
-            .weigher(|_, world: &Arc<CompiledWorld>| weight(world))
-            .max_capacity(half)
-            .build();
-        let (high, low) = secret.as_u64_pair();
-        let key = digest(&[high.to_be_bytes(), low.to_be_bytes()].concat());
-        let hits =
-            HitCache::new(usize::try_from(half).unwrap_or(usize::MAX), seeds(key.as_bytes()));
-        Self { worlds, hits }
-    }
-}
-
 // === impl Lorebook ===
 
 impl Lorebook {
@@ -139,12 +110,12 @@ impl Lorebook {
 
     /// The world as of now, from memory or compiled; None if it is gone by now.
     async fn compiled(
-        &self,
+        self: &Arc<Self>,
         owner: &Owner,
         listed: &Listed,
     ) -> Result<Option<Arc<CompiledWorld>>, Error> {
         let key = Key::of(owner, listed);
-        if let Some(world) = self.compiled.worlds.get(&key) {
+        if let Some(world) = self.compiled.get(&key) {
             return Ok(Some(world));
         }
         let Some(Stored { listed, entries }) = self.store.book(owner, &listed.world.id).await?
@@ -153,10 +124,10 @@ impl Lorebook {
         };
         // It may have moved since it was listed; what was read is kept under its own key.
         let key = Key::of(owner, &listed);
-        let compile = move || Arc::new(CompiledWorld::new(listed.world, into_effective(entries)));
-        let world = tokio::task::spawn_blocking(compile).await?;
-        self.compiled.worlds.insert(key, world.clone());
-        Ok(Some(world))
+        let lorebook = self.clone();
+        let compile = move || CompiledWorld::new(listed.world, into_effective(entries));
+        let compiled = move || lorebook.compiled.get_or(key, compile);
+        Ok(Some(tokio::task::spawn_blocking(compiled).await?))
     }
 }
 
@@ -178,14 +149,10 @@ fn scan(
     let mut tools =
         Tools { expander: &mut expander, rolls: &mut rolls, tokens: &O200k, cache: Some(hits) };
     let activation = activate(&request, &sources, &mut tools);
-    let known: HashMap<(&WorldId, &EntryId), Digest> = sources
-        .iter()
-        .flat_map(|source| {
-            let world = &source.world.world.id;
-            source.world.entries().iter().map(move |one| ((world, &one.entry.id), one.hash))
-        })
-        .collect();
-    let hash = |world: &WorldId, entry: &EntryId| known.get(&(world, entry)).copied();
+    let hash = |world: &WorldId, entry: &EntryId| {
+        let source = sources.iter().find(|source| source.world.world.id == *world)?;
+        Some(source.world.entry(entry)?.hash)
+    };
     let hashes = activation.entries.iter().filter_map(|fired| {
         let hash = hash(&fired.world, &fired.entry)?;
         Some(((fired.world.clone(), fired.entry.clone()), hash))
@@ -208,9 +175,7 @@ fn force(
 ) -> BTreeSet<(WorldId, EntryId)> {
     let mut forced = BTreeSet::new();
     for id in ids {
-        let holder = sources
-            .iter()
-            .find(|source| source.world.entries().iter().any(|compiled| compiled.entry.id == *id));
+        let holder = sources.iter().find(|source| source.world.entry(id).is_some());
         match holder {
             Some(source) => {
                 forced.insert((source.world.world.id.clone(), id.clone()));
@@ -280,40 +245,6 @@ fn environment<'a>(
         seed,
         pick_seed,
         ..Environment::default()
-    }
-}
-
-/// What a compiled world takes in memory, roughly: its texts, and an automaton over its keys.
-fn weight(world: &CompiledWorld) -> u32 {
-    const PER_ENTRY: usize = 2_048;
-    const PER_KEY_BYTE: usize = 64;
-    let bytes = world.entries().iter().map(|compiled| {
-        let body = &compiled.entry.body;
-        let keys: usize = body.keys.iter().chain(&body.secondary_keys).map(String::len).sum();
-        PER_ENTRY + 2 * body.content.len() + PER_KEY_BYTE * keys
-    });
-    u32::try_from(bytes.sum::<usize>()).unwrap_or(u32::MAX)
-}
-
-fn seeds(bytes: &[u8; 32]) -> [u64; 2] {
-    let number = |at: usize| {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&bytes[at..at + 8]);
-        u64::from_be_bytes(eight)
-    };
-    [number(0), number(8)]
-}
-
-// === impl Key ===
-
-impl Key {
-    fn of(owner: &Owner, listed: &Listed) -> Self {
-        Self {
-            owner: owner.clone(),
-            world: listed.world.id.clone(),
-            content_revision: listed.world.content_revision,
-            version: listed.version,
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::OnceLock};
 
-use kernel::{Digest, digest_parts, limits};
+use kernel::{Digest, EntryId, digest_parts, limits};
 
 use super::{
     decorators::{self, Decorators},
@@ -25,6 +25,8 @@ pub struct CompiledWorld {
     entries: Vec<CompiledEntry>,
     /// Entries by `order` descending, ties by place: their turn among the world's candidates.
     by_order: Vec<u32>,
+    /// Entries by id, to find one.
+    by_id: Vec<u32>,
     keys: KeyTable,
     /// For each plain key the entries that have it as a primary one.
     entries_of_key: Vec<Vec<u32>>,
@@ -66,6 +68,8 @@ impl CompiledWorld {
         keys.close();
         let mut by_order: Vec<u32> = (0..entries.len() as u32).collect();
         by_order.sort_by(|&a, &b| order_descending(&entries[a as usize], &entries[b as usize]));
+        let mut by_id = by_order.clone();
+        by_id.sort_by(|&a, &b| entries[a as usize].entry.id.cmp(&entries[b as usize].entry.id));
         let mut entries_of_key = vec![Vec::new(); keys.plain_count()];
         let mut always = Vec::new();
         for (at, entry) in entries.iter().enumerate() {
@@ -79,6 +83,7 @@ impl CompiledWorld {
             world,
             entries,
             by_order,
+            by_id,
             keys,
             entries_of_key,
             always,
@@ -94,6 +99,12 @@ impl CompiledWorld {
 
     pub fn entries(&self) -> &[CompiledEntry] {
         &self.entries
+    }
+
+    pub fn entry(&self, id: &EntryId) -> Option<&CompiledEntry> {
+        let of = |at: &u32| &self.entries[*at as usize];
+        let found = self.by_id.binary_search_by(|at| of(at).entry.id.cmp(id)).ok()?;
+        Some(of(&self.by_id[found]))
     }
 
     /// Bytes of the compiled automata.
