@@ -50,9 +50,10 @@ pub enum SystemRole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Names {
-    /// In a field of their own, of `[A-Za-z0-9_-]{1,64}`.
+    /// In a field of their own, of `[A-Za-z0-9_-]{1,64}`: OpenAI has it, and some servers refuse the request
+    /// for it, so it is declared and never assumed.
     Field,
-    /// At the beginning of the text: `Name: text`.
+    /// At the beginning of the text: `Name: text`. Every model reads that.
     InText,
 }
 
@@ -86,7 +87,7 @@ pub struct Declared {
 
 impl Abilities {
     /// What OpenAI-compatible servers have in common: no developer role is assumed, since some of them
-    /// drop it without a word.
+    /// drop it without a word, and no `name` field, since some of them refuse it.
     pub fn openai_compatible() -> Self {
         use Parameter::*;
         Self {
@@ -94,7 +95,7 @@ impl Abilities {
             system: SystemRole::Anywhere,
             user_first: false,
             alternating: false,
-            names: Names::Field,
+            names: Names::InText,
             tools: ToolSupport::Forced,
             parameters: [
                 Temperature,
@@ -133,6 +134,7 @@ impl Abilities {
     pub fn everything() -> Self {
         Self {
             developer: DeveloperRole::Native,
+            names: Names::Field,
             parameters: Parameter::ALL.into(),
             ..Self::openai_compatible()
         }

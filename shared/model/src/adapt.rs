@@ -333,9 +333,10 @@ mod tests {
     #[test]
     fn a_name_goes_where_the_provider_can_carry_it() {
         let named = [Block { name: Some("Ann Lee".into()), ..Block::new(Role::User, "hi") }];
-        let field = adapt(&named, &CallConfig::default(), &compatible());
+        let declared = Abilities { names: Names::Field, ..compatible() };
+        let field = adapt(&named, &CallConfig::default(), &declared);
         assert_eq!(field.blocks()[0].name.as_deref(), Some("Ann_Lee"));
-        let text = adapt(&named, &CallConfig::default(), &Abilities::anthropic());
+        let text = adapt(&named, &CallConfig::default(), &compatible());
         assert_eq!(text.blocks()[0], Block::new(Role::User, "Ann Lee: hi"));
     }
 
