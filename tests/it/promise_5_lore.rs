@@ -17,7 +17,10 @@ struct Scene {
 
 impl Scene {
     async fn of(script: &str) -> Self {
-        let world = Plan::new().script(script).near().await;
+        Self::in_world(Plan::new().script(script).near().await).await
+    }
+
+    async fn in_world(world: World) -> Self {
         let clients = world.clients();
         let cast = clients.cast().await.expect("imported");
         let session = clients.opened(&cast, ProfileMode::Journal).await.expect("opened");
@@ -118,25 +121,85 @@ async fn of_apply_and_reject_at_once_one_wins_and_the_lore_agrees() {
     }
 }
 
-#[tokio::test]
-async fn many_applications_at_once_are_one() {
-    let scene = Scene::of(samples::SCRIPT).await;
-    let changeset = scene.proposed("turn-1").await;
-    let applications = (0..8).map(|_| scene.clients.apply(&changeset));
+/// Applies a changeset from many callers at once, each under the request id that it is given, and checks that
+/// one change came of it and that every other caller was told the state that it met.
+async fn race(clients: &Clients, changeset: &str, world: &lorebook::World, ids: &[String]) {
+    let applications = ids.iter().map(|request_id| {
+        let request = proposal::ApplyChangesetRequest {
+            changeset_id: changeset.to_owned(),
+            request_id: request_id.clone(),
+            ..Default::default()
+        };
+        let mut changesets = clients.changesets.clone();
+        async move { changesets.apply_changeset(request).await }
+    });
     let answers = futures::future::join_all(applications).await;
     let changes: Vec<_> = answers
         .into_iter()
         .filter_map(|answer| match answer {
-            Ok(answer) => Some(answer.change.expect("one").change_id),
+            Ok(answer) => Some(answer.into_inner().change.expect("one").change_id),
             Err(status) => {
-                assert_eq!(reason(&status).1, Reason::ApplyInProgress, "{status:?}");
+                let (code, why) = reason(&status);
+                assert_eq!(code, Code::FailedPrecondition, "{status:?}");
+                let told = matches!(why, Reason::ApplyInProgress | Reason::ChangesetState);
+                assert!(told && !status.message().contains("PENDING"), "{status:?}");
                 None
             }
         })
         .collect();
     assert!(!changes.is_empty() && changes.iter().all(|change| *change == changes[0]));
-    let world = scene.clients.world(&scene.cast.world.world_id).await.expect("the world");
-    assert_eq!(world.content_revision, scene.cast.world.content_revision + 1);
+    let now = clients.world(&world.world_id).await.expect("the world").content_revision;
+    assert_eq!(now, world.content_revision + 1);
+    let state = clients.changeset(changeset).await.expect("kept").state();
+    assert_eq!(state, ChangesetState::Applied);
+}
+
+/// Callers of one race: more than any number of attempts that a decision could be given.
+const RACERS: usize = 24;
+
+async fn many_applications_are_one(scene: Scene) {
+    let Scene { clients, cast, session, .. } = &scene;
+    for (round, own) in [true, false, true].into_iter().enumerate() {
+        let told = clients.say(session, &format!("turn-{round}"), job::FIRST).await;
+        let changeset = told.expect("a turn").proposed()[0].changeset_id.clone();
+        let ids = (0..RACERS).map(|n| format!("{round}-{}", if own { n } else { 0 }));
+        let world = clients.world(&cast.world.world_id).await.expect("the world");
+        race(clients, &changeset, &world, &ids.collect::<Vec<_>>()).await;
+        clients.undo(&changeset).await.expect("undone for the next round");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_applications_at_once_are_one_on_sqlite() {
+    many_applications_are_one(Scene::of(samples::SCRIPT).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_applications_at_once_are_one_on_postgres_and_two_replicas() {
+    let Some(world) = Plan::new().far().await else { return };
+    many_applications_are_one(Scene::in_world(world).await).await;
+}
+
+#[tokio::test]
+async fn what_an_accepted_change_replaced_and_why_can_be_read_ever_after() {
+    let arguments = r#"{"operations": [{"rationale": "It was told.", "op": "revise",
+        "target_entry_id": 1, "name": "Told anew", "content": "It is otherwise."}], "summary": "S"}"#;
+    let scene = Scene::of(&script::proposing(arguments)).await;
+    let changeset = scene.proposed("turn-1").await;
+    let shown = async || {
+        let shown = scene.clients.changeset(&changeset).await.expect("kept").operations;
+        (shown[0].current_name.clone(), shown[0].current_content.clone(), shown[0].diff.clone())
+    };
+    let before = shown().await;
+    assert!(!before.0.is_empty() && before.2.contains("+It is otherwise."), "{before:?}");
+    let change = scene.clients.apply(&changeset).await.expect("applied").change.expect("one");
+    assert_eq!(shown().await, before);
+    scene.clients.undo(&changeset).await.expect("undone");
+    assert_eq!(shown().await, before);
+    let request = lorebook::GetChangeRequest { change_id: change.change_id, ..Default::default() };
+    let history =
+        scene.clients.history.clone().get_change(request).await.expect("kept").into_inner();
+    assert_eq!(history.change.expect("one").rows[0].rationale, "It was told.");
 }
 
 /// Creates an entry, and on the second turn revises it: the catalogue lists it behind the three authored ones.

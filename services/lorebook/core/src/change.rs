@@ -69,6 +69,9 @@ pub struct Record {
     pub operations: Vec<Operation>,
     /// One per operation, in the same order.
     pub pairs: Vec<Pair>,
+    /// Why, one per operation; none where nobody was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rationales: Vec<String>,
     pub base_revision: u64,
     pub applied_revision: u64,
     #[serde(default)]

@@ -63,7 +63,8 @@ impl Grpc {
         let pairs = change.record.pairs.get(from..).unwrap_or_default();
         let rows: Vec<pb::RowChange> = pairs
             .iter()
-            .map(|pair| to_proto::row(pair, &bases))
+            .enumerate()
+            .map(|(at, pair)| to_proto::row(pair, change.record.rationales.get(from + at), &bases))
             .take_while(|row| filling.takes(row.encoded_len()))
             .collect();
         let next = (rows.len() < pairs.len()).then_some(from + rows.len());

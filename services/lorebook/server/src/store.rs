@@ -193,6 +193,8 @@ pub struct NewChange {
     pub world: WorldId,
     pub base_revision: u64,
     pub operations: Vec<Operation>,
+    /// One per operation.
+    pub rationales: Vec<String>,
     pub origin: Origin,
     pub summary: String,
     pub labels: BTreeMap<String, String>,

@@ -9,7 +9,8 @@ use kernel::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    operation::Operation,
+    diff,
+    operation::{Kind, Operation},
     stage::{Stage, Transition, WrongStage},
 };
 
@@ -56,21 +57,33 @@ pub struct Source {
 pub struct Application {
     /// `<changeset>:<attempt>`.
     pub change: ChangeId,
-    /// Frozen.
-    pub operations: Vec<Operation>,
-    /// With `allow_partial`: what did not hold.
-    pub left_out: Vec<LeftOut>,
+    /// All of the changeset's, in its order, each beside what it met: what is applied is frozen with it.
+    pub operations: Vec<Judged>,
     /// The call that began it, so that its retry finds it, and its hash.
     pub request_id: RequestId,
     pub request: Digest,
     pub since: Timestamp,
 }
 
-/// An operation that was not applied with the others.
+/// An operation beside the world that it met.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    pub operation: Operation,
+    /// Name and text of its target as they stood; empty for a create.
+    pub current_name: String,
+    pub current_content: String,
+    /// Why it does not hold; empty when it does.
+    pub problem: String,
+    /// Texts of the two above that were too large to be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A text that is empty for want of room, though there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    pub operation: Operation,
-    pub problem: String,
+    pub field: String,
+    pub bytes: u64,
 }
 
 // === impl Changeset ===
@@ -123,12 +136,48 @@ impl Changeset {
     }
 }
 
+// === impl Application ===
+
+impl Application {
+    /// What lorebook is asked to do.
+    pub fn frozen(&self) -> Vec<Operation> {
+        let held = self.operations.iter().filter(|judged| judged.holds());
+        held.map(|judged| judged.operation.clone()).collect()
+    }
+
+    /// With `allow_partial`: what did not hold.
+    pub fn left_out(&self) -> impl Iterator<Item = &Judged> {
+        self.operations.iter().filter(|judged| !judged.holds())
+    }
+}
+
+// === impl Judged ===
+
+impl Judged {
+    pub fn holds(&self) -> bool {
+        self.problem.is_empty()
+    }
+
+    /// From the present text to the proposed one; none where the present text was left out.
+    pub fn diff(&self) -> Option<String> {
+        if self.left_out.iter().any(|text| text.field == "current_content") {
+            return None;
+        }
+        let proposed = match self.operation.kind {
+            Kind::Create | Kind::Update | Kind::Replace => {
+                self.operation.content.as_deref().unwrap_or(&self.current_content)
+            }
+            Kind::Suppress | Kind::Archive => "",
+        };
+        Some(diff::unified(&self.current_content, proposed))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use kernel::{EntryId, Subject, TenantId, digest};
 
     use super::*;
-    use crate::operation::Kind;
 
     const NOW: Timestamp = Timestamp::from_micros(5);
 
@@ -166,11 +215,20 @@ mod tests {
         }
     }
 
+    fn judged(operation: &Operation) -> Judged {
+        Judged {
+            operation: operation.clone(),
+            current_name: "Old".into(),
+            current_content: "As it was.".into(),
+            problem: String::new(),
+            left_out: Vec::new(),
+        }
+    }
+
     fn begun(changeset: &Changeset) -> Changeset {
         let application = Application {
             change: changeset.next_change(),
-            operations: changeset.operations.clone(),
-            left_out: Vec::new(),
+            operations: changeset.operations.iter().map(judged).collect(),
             request_id: RequestId::new("r1").expect("an id"),
             request: digest(b"request"),
             since: NOW,
@@ -197,6 +255,25 @@ mod tests {
         assert_eq!(first.application.as_ref().map(|began| began.change.as_str()), Some("c1:1"));
         let second = begun(&first.released().expect("applying"));
         assert_eq!(second.application.map(|began| began.change.to_string()), Some("c1:2".into()));
+    }
+
+    #[test]
+    fn only_what_holds_is_frozen() {
+        let mut application = begun(&pending()).application.expect("applying");
+        application.operations[0].problem = "gone".into();
+        assert_eq!(application.frozen(), [retire("e2")]);
+        let left_out: Vec<_> = application.left_out().map(|judged| &judged.operation).collect();
+        assert_eq!(left_out, [&retire("e1")]);
+    }
+
+    #[test]
+    fn what_is_retired_is_all_deletions_and_what_is_inherited_none() {
+        let retired = judged(&retire("e1"));
+        assert!(retired.diff().expect("one").contains("-As it was."), "{retired:?}");
+        let renamed = Operation { kind: Kind::Update, name: Some("New".into()), ..retire("e1") };
+        assert_eq!(judged(&renamed).diff().as_deref(), Some(""));
+        let left_out = vec![LeftOut { field: "current_content".into(), bytes: 9 }];
+        assert_eq!(Judged { left_out, ..retired }.diff(), None);
     }
 
     #[test]

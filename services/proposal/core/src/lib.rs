@@ -14,7 +14,7 @@ pub mod validate;
 pub mod world;
 
 pub use catalogue::{Catalogue, catalogue};
-pub use changeset::{Application, Changeset, LeftOut, Source};
+pub use changeset::{Application, Changeset, Judged, LeftOut, Source};
 pub use evaluation::{Evaluation, JudgedTurn, Judgement, Outcome, Rejected};
 pub use judge::{Exchange, Room};
 pub use operation::{Kind, Operation};

@@ -16,6 +16,12 @@ pub enum Error {
     /// A decision that came too late.
     #[error("changeset {0} is {name}", name = .1.name())]
     WrongStage(ChangesetId, Stage),
+    /// Applied, then undone; the world's History says so.
+    #[error("changeset {0} is REVERTED")]
+    Reverted(ChangesetId),
+    /// Its world was deleted, and the History with it.
+    #[error("the world of changeset {0} is gone, and what it changed with it")]
+    HistoryGone(ChangesetId),
     #[error("changeset {0} changed: its etag is {1}")]
     EtagMismatch(ChangesetId, String),
     #[error("operations is empty")]
@@ -39,9 +45,6 @@ pub enum Error {
     /// What lorebook said, passed on as it is.
     #[error("lorebook answered {}", .0.code())]
     Lorebook(Box<Status>),
-    /// Many decisions at once, again and again.
-    #[error("changeset {0} keeps changing")]
-    Contended(ChangesetId),
 }
 
 fn to(now: Option<u64>) -> String {
@@ -70,10 +73,11 @@ impl Error {
                     Unavailable | DeadlineExceeded | Cancelled | ResourceExhausted
                 )
             }
-            Self::Contended(_) => true,
             Self::ChangesetNotFound(_)
             | Self::EvaluationNotFound(..)
             | Self::WrongStage(..)
+            | Self::Reverted(_)
+            | Self::HistoryGone(_)
             | Self::EtagMismatch(..)
             | Self::NoOperations
             | Self::TooManyOperations(_)

@@ -171,9 +171,10 @@ impl Judge {
             let changeset = staged(evaluation, world, String::new(), operations.clone());
             let wanted = Wanted::of(&changeset, changeset.next_change(), &changeset.operations);
             let verdicts = match self.lore.verdicts(caller, &wanted).await {
-                Ok(verdicts) => verdicts,
+                Ok(Some(verdicts)) => verdicts,
+                // Gone by now: applying will say so, and cost nothing.
+                Ok(None) => continue,
                 Err(status) if is_open(&status) => return Err(status.into()),
-                // Gone or immutable by now: applying will say so, and cost nothing.
                 Err(status) => {
                     tracing::warn!(world = %id, code = ?status.code(), "lorebook gave no verdicts");
                     continue;

@@ -83,17 +83,19 @@ impl Lore {
         Ok(revisions)
     }
 
-    /// What lorebook would say to each operation, in order; nothing is stored.
+    /// What lorebook would say to each operation, in order, whatever revision the world is at; nothing is stored.
+    /// Nothing of a world that is gone.
     pub async fn verdicts(
         &self,
         caller: &Caller,
         wanted: &Wanted<'_>,
-    ) -> Result<Vec<OperationVerdict>, Status> {
+    ) -> Result<Option<Vec<OperationVerdict>>, Status> {
         let request = ApplyChangeRequest { validate_only: true, ..apply_request(wanted) };
         let mut client = LoreServiceClient::new(self.0.acting_for(caller));
-        let verdicts = client.apply_change(request).await?.into_inner().verdicts;
+        let Some(answer) = found(client.apply_change(request).await)? else { return Ok(None) };
+        let verdicts = answer.into_inner().verdicts;
         match verdicts.len() == wanted.operations.len() {
-            true => Ok(verdicts),
+            true => Ok(Some(verdicts)),
             false => Err(unreadable("verdicts of another number of operations")),
         }
     }
@@ -228,7 +230,8 @@ pub(crate) fn is_stale(status: &Status) -> bool {
     status::reason(status) == Some(Reason::StaleRevision)
 }
 
-/// Whether nobody can tell from the answer if the change was made.
+/// Whether nobody can tell from the answer if the change was made, or will be when it is asked for again.
 pub(crate) fn is_open(status: &Status) -> bool {
     matches!(status.code(), Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled)
+        || status::reason(status) == Some(Reason::Overloaded)
 }

@@ -6,13 +6,13 @@ mod read;
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use host::{
     caller::Caller,
     idempotency::{Answer, Scope, decide as decide_answer},
 };
 use kernel::{ChangesetId, Clock, Digest, RequestId};
-use proposal_core::{Changeset, Operation};
-use wire::common::v1::Omission;
+use proposal_core::{Application, Changeset, Judged, Operation, Stage};
 
 use crate::{error::Error, lore::Lore, store::Store};
 
@@ -58,23 +58,9 @@ pub(crate) struct Shown {
     pub stale: Option<String>,
     /// An applied one that the world's History has taken back.
     pub reverted: bool,
-    /// Beside the changeset's operations, in their order; empty where nothing is known.
-    pub operations: Vec<ShownOperation>,
+    /// The changeset's operations beside what they meet, or met; empty where that is not known.
+    pub operations: Vec<Judged>,
 }
-
-/// What an operation is about, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct ShownOperation {
-    pub current_name: String,
-    pub current_content: String,
-    pub diff: String,
-    pub problem: String,
-    /// What lorebook had no room for.
-    pub left_out: Vec<Omission>,
-}
-
-/// Times that a decision is made anew because another one came first.
-const ATTEMPTS_MAX: usize = 8;
 
 // === impl Proposals ===
 
@@ -93,6 +79,44 @@ impl Proposals {
         found.ok_or_else(|| Error::ChangesetNotFound(id.clone()))
     }
 
+    /// The version that a call has made of a changeset, and whether it had been made before.
+    ///
+    /// `attempt` loads, decides and stores; it gives nothing when another decision was stored meanwhile, and is
+    /// made again: somebody got on with each round, so the rounds are no more than the decisions. A refusal is
+    /// told unless a twin of the call was answered: what the twin did is then the very reason for it.
+    async fn decided<'a>(
+        &'a self,
+        call: &'a Call<'a>,
+        id: &'a ChangesetId,
+        attempt: impl Fn() -> BoxFuture<'a, Result<Option<Changeset>, Error>> + Send,
+    ) -> Result<Answered<Changeset>, Error> {
+        let mut refusal = None;
+        loop {
+            if self.answered(call).await?.is_some() {
+                let value = self.load(call.caller, id).await?;
+                return Ok(Answered { value, replayed: true });
+            }
+            if let Some(refusal) = refusal {
+                return Err(self.as_seen(call.caller, refusal).await?);
+            }
+            match attempt().await {
+                Ok(Some(value)) => return Ok(Answered { value, replayed: false }),
+                Ok(None) => {}
+                Err(error) => refusal = Some(error),
+            }
+        }
+    }
+
+    /// The refusal in the words of what the person sees: an applied changeset may have been taken back.
+    async fn as_seen(&self, caller: &Caller, error: Error) -> Result<Error, Error> {
+        let Error::WrongStage(id, Stage::Applied) = &error else { return Ok(error) };
+        let found = self.load(caller, id).await?;
+        match self.is_reverted(caller, &found).await? {
+            true => Ok(Error::Reverted(id.clone())),
+            false => Ok(error),
+        }
+    }
+
     /// The reference of the answer that this call was given before.
     async fn answered(&self, call: &Call<'_>) -> Result<Option<String>, Error> {
         let stored = self.store.answer(&call.scope).await?;
@@ -104,6 +128,11 @@ impl Proposals {
 // === impl Call ===
 
 impl Call<'_> {
+    /// Whether this call, or a twin of it, began the application.
+    fn has_begun(&self, application: &Application) -> bool {
+        application.request_id == *self.scope.request_id() && application.request == self.request
+    }
+
     fn answer(&self, reference: &str) -> Answer {
         Answer { request: self.request, reference: reference.as_bytes().to_vec() }
     }

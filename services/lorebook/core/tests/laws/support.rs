@@ -63,6 +63,7 @@ pub fn record(name: &str, operations: Vec<Operation>, planned: Planned) -> Recor
         origin: Origin::Agent,
         operations,
         pairs: planned.pairs,
+        rationales: Vec::new(),
         base_revision: 1,
         applied_revision: 2,
         summary: String::new(),

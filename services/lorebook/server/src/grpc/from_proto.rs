@@ -177,6 +177,10 @@ fn scan(scan: pb::ScanSettings) -> ScanEdit {
 
 pub fn change(request: &mesh::ApplyChangeRequest) -> Result<NewChange, Status> {
     let operations = request.operations.iter().enumerate().map(|(at, one)| operation(at, one));
+    let rationales = request.operations.iter().enumerate().map(|(at, one)| {
+        let field = format!("operations[{at}].rationale");
+        bounded(&field, &one.rationale, limits::CHANGE_NOTE_CHARS_MAX)
+    });
     let origin = match known("origin", request.origin)? {
         pb::ChangeOrigin::Agent => Origin::Agent,
         pb::ChangeOrigin::ReEvaluate => Origin::ReEvaluate,
@@ -193,6 +197,7 @@ pub fn change(request: &mesh::ApplyChangeRequest) -> Result<NewChange, Status> {
         world: id("world_id", &request.world_id, WorldId::new)?,
         base_revision: request.base_revision,
         operations: operations.collect::<Result<_, _>>()?,
+        rationales: rationales.collect::<Result<_, _>>()?,
         origin,
         summary: bounded("summary", &request.summary, limits::CHANGE_SUMMARY_CHARS_MAX)?,
         labels: labels(&request.labels)?,

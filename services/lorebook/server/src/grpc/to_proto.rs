@@ -75,13 +75,14 @@ pub fn change(change: &Change) -> pb::Change {
 }
 
 /// One row; a new replacement is compared with the authored entry that it hides.
-pub fn row(pair: &Pair, bases: &[Entry]) -> pb::RowChange {
+pub fn row(pair: &Pair, rationale: Option<&String>, bases: &[Entry]) -> pb::RowChange {
     let over = pair.after.as_ref().and_then(|after| after.supersedes_entry_id.as_ref());
     let base = over.and_then(|id| bases.iter().find(|base| base.id == *id));
     room::row(pb::RowChange {
         before: pair.before.as_ref().map(entry),
         after: pair.after.as_ref().map(entry),
         content_diff: diff(pair, base).map(|row| row.content).unwrap_or_default(),
+        rationale: rationale.cloned().unwrap_or_default(),
         left_out: Vec::new(),
     })
 }

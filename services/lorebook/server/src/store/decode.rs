@@ -18,6 +18,8 @@ use super::{
 struct RecordRows {
     operations: Vec<Operation>,
     pairs: Vec<Pair>,
+    #[serde(default)]
+    rationales: Vec<String>,
 }
 
 pub(super) fn listed(row: WorldTuple) -> Result<Listed, StoreError> {
@@ -81,8 +83,9 @@ pub(super) fn whole_change(row: RecordTuple) -> Result<Change, StoreError> {
     let (world, position, reverted_by, head, rows) = row;
     let mut change = change_head((world, position, reverted_by, head))?;
     let record = &mut change.record;
-    let RecordRows { operations, pairs } = read_json("change", record.id.as_str(), &rows)?;
-    (record.operations, record.pairs) = (operations, pairs);
+    let rows: RecordRows = read_json("change", record.id.as_str(), &rows)?;
+    (record.operations, record.pairs) = (rows.operations, rows.pairs);
+    record.rationales = rows.rationales;
     Ok(change)
 }
 
@@ -95,8 +98,12 @@ pub(super) fn change_head(row: HeadTuple) -> Result<Change, StoreError> {
 
 /// A record as its two stored parts.
 pub(super) fn record_parts(record: &Record) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
-    let head = Record { operations: Vec::new(), pairs: Vec::new(), ..record.clone() };
-    let rows = RecordRows { operations: record.operations.clone(), pairs: record.pairs.clone() };
+    let mut head = record.clone();
+    let rows = RecordRows {
+        operations: std::mem::take(&mut head.operations),
+        pairs: std::mem::take(&mut head.pairs),
+        rationales: std::mem::take(&mut head.rationales),
+    };
     Ok((write_json(&head)?, write_json(&rows)?))
 }
 

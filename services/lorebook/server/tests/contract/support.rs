@@ -105,6 +105,7 @@ pub fn new_change(id: &str, world: &str, base: u64, operations: Vec<Operation>) 
         world: world_id(world),
         base_revision: base,
         request: request(&operations),
+        rationales: operations.iter().map(|operation| operation.verb().to_owned()).collect(),
         operations,
         origin: Origin::Agent,
         summary: "It burned.".into(),

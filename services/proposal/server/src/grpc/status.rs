@@ -4,7 +4,7 @@ use host::{
     database::Failure,
     status::{self, Refusal},
 };
-use kernel::limits;
+use kernel::{ChangesetId, limits};
 use proposal_core::{Stage, operation::OverCap};
 use tonic::Status;
 use wire::common::v1::Reason;
@@ -22,11 +22,9 @@ impl From<Error> for Status {
             Error::WrongStage(id, Stage::Applying) => {
                 status::precondition(Reason::ApplyInProgress, id.as_str(), why)
             }
-            Error::WrongStage(id, found) => {
-                let refusal = Refusal::new(Reason::ChangesetState, why.clone());
-                let refusal = refusal.precondition(Reason::ChangesetState, id.as_str(), why);
-                refusal.fact("state", found.name()).into()
-            }
+            Error::WrongStage(id, found) => wrong_state(&id, found.name(), why),
+            Error::Reverted(id) => wrong_state(&id, "REVERTED", why),
+            Error::HistoryGone(id) => status::precondition(Reason::NotRevertible, id.as_str(), why),
             Error::EtagMismatch(id, _) => {
                 status::aborted(Reason::EtagMismatch, "changeset", id.as_str(), why)
             }
@@ -54,7 +52,6 @@ impl From<Error> for Status {
             Error::Reused(reused) => reused.into(),
             Error::Store(error) => of_store(&error),
             Error::Lorebook(status) => *status,
-            Error::Contended(_) => status::overloaded(why, std::time::Duration::from_secs(1)),
         }
     }
 }
@@ -76,6 +73,13 @@ fn over_cap(within: &str, cap: OverCap) -> Status {
         }
     };
     status::over(&format!("{within}{name}"), found, unit, most)
+}
+
+/// A decision that came too late, with the state that it found.
+fn wrong_state(id: &ChangesetId, found: &str, why: String) -> Status {
+    let refusal = Refusal::new(Reason::ChangesetState, why.clone());
+    let refusal = refusal.precondition(Reason::ChangesetState, id.as_str(), why);
+    refusal.fact("state", found).into()
 }
 
 fn of_store(error: &StoreError) -> Status {

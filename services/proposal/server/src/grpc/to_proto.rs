@@ -2,13 +2,14 @@
 
 mod room;
 
+use host::room::omission;
 use kernel::Timestamp;
 use proposal_core::{
-    Changeset, Evaluation, LeftOut, Operation, Outcome, Source, Stage, operation::Kind,
+    Application, Changeset, Evaluation, Judged, Operation, Outcome, Source, Stage, operation::Kind,
 };
-use wire::{lorebook::v1 as lore, proposal::v1 as pb};
+use wire::{common::v1::Omission, lorebook::v1 as lore, proposal::v1 as pb};
 
-use crate::proposals::{Shown, ShownOperation};
+use crate::proposals::Shown;
 
 pub(crate) fn operation(operation: &Operation) -> lore::Operation {
     let kind = match operation.kind {
@@ -63,17 +64,17 @@ fn bare(proposed: &Operation) -> pb::ProposedOperation {
 
 /// What `allow_partial` left out of an applied changeset; the changeset itself has each operation whole.
 pub(super) fn left_out(changeset: &Changeset) -> Vec<pb::ProposedOperation> {
-    let left_out = changeset.application.iter().flat_map(|application| &application.left_out);
+    let left_out = changeset.application.iter().flat_map(Application::left_out);
     left_out
-        .map(|LeftOut { operation: left, problem }| pb::ProposedOperation {
+        .map(|judged| pb::ProposedOperation {
             operation: Some(lore::Operation {
                 content: None,
                 keywords: Vec::new(),
                 set_keywords: false,
                 rationale: String::new(),
-                ..operation(left)
+                ..operation(&judged.operation)
             }),
-            problem: problem.clone(),
+            problem: judged.problem.clone(),
             ..Default::default()
         })
         .collect()
@@ -135,19 +136,24 @@ fn state(shown: &Shown) -> pb::ChangesetState {
 }
 
 fn proposed(shown: &Shown) -> Vec<pb::ProposedOperation> {
-    let nothing = ShownOperation::default();
-    let beside = shown.operations.iter().chain(std::iter::repeat(&nothing));
-    let operations = shown.changeset.operations.iter().zip(beside);
-    operations
-        .map(|(proposed, beside)| pb::ProposedOperation {
-            operation: Some(operation(proposed)),
-            current_name: beside.current_name.clone(),
-            current_content: beside.current_content.clone(),
-            diff: beside.diff.clone(),
-            problem: beside.problem.clone(),
-            left_out: beside.left_out.clone(),
-        })
-        .collect()
+    match shown.operations.is_empty() {
+        true => shown.changeset.operations.iter().map(bare).collect(),
+        false => shown.operations.iter().map(judged).collect(),
+    }
+}
+
+fn judged(judged: &Judged) -> pb::ProposedOperation {
+    let diff = judged.diff();
+    let told = judged.left_out.iter();
+    let told = told.map(|text| Omission { field: text.field.clone(), bytes: text.bytes });
+    pb::ProposedOperation {
+        operation: Some(operation(&judged.operation)),
+        current_name: judged.current_name.clone(),
+        current_content: judged.current_content.clone(),
+        problem: judged.problem.clone(),
+        left_out: told.chain(diff.is_none().then(|| omission("diff", 0))).collect(),
+        diff: diff.unwrap_or_default(),
+    }
 }
 
 fn source(source: &Source) -> pb::Source {

@@ -8,18 +8,19 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::FutureExt as _;
 use host::{
     caller::Caller,
     idempotency::{Answer, Scope},
     shutdown::Shutdown,
 };
 use kernel::{ChangesetId, Principal, limits};
-use proposal_core::{Application, Changeset, LeftOut, Stage};
+use proposal_core::{Application, Changeset, Stage};
 use tonic::{Code, Status};
 use wire::lorebook::v1::Change;
 
 use super::{
-    ATTEMPTS_MAX, Answered, Call, Proposals, Shown, check_etag,
+    Answered, Call, Proposals, Shown, check_etag,
     decide::late,
     method,
     read::{WORLD_GONE, moved_on},
@@ -45,38 +46,35 @@ impl Proposals {
         allow_partial: bool,
         etag: &str,
     ) -> Result<Answered<(Shown, Option<Change>)>, Error> {
-        for _ in 0..ATTEMPTS_MAX {
-            let replayed = self.answered(call).await?.is_some();
-            let found = self.load(call.caller, id).await?;
-            if replayed {
-                return self.answer_applied(call.caller, found, true).await;
-            }
-            let is_mine = |changeset: &Changeset| {
-                let application = changeset.application.as_ref();
-                application.is_some_and(|began| began.request_id == *call.scope.request_id())
-            };
-            let may_resume =
-                found.stage == Stage::Applying && (is_mine(&found) || self.is_abandoned(&found));
-            let begun = match may_resume {
-                true => Some(found),
-                false => {
-                    check_etag(&found, etag)?;
-                    self.begin(call, &found, allow_partial).await?
-                }
-            };
-            let Some(begun) = begun else { continue };
-            let mine = is_mine(&begun);
-            let ended = self.finish(call.caller, &begun).await;
-            match ended {
-                Ok(applied) if mine => {
-                    return self.answer_applied(call.caller, applied, false).await;
-                }
-                Err(error) if mine || error.may_pass() => return Err(error),
+        let attempt = || self.try_apply(call, id, allow_partial, etag).boxed();
+        let Answered { value: applied, replayed } = self.decided(call, id, attempt).await?;
+        let change = self.change_of(call.caller, &applied).await?;
+        Ok(Answered { value: (self.show(call.caller, applied).await?, change), replayed })
+    }
+
+    /// One attempt. Nothing when another decision came first.
+    async fn try_apply(
+        &self,
+        call: &Call<'_>,
+        id: &ChangesetId,
+        allow_partial: bool,
+        etag: &str,
+    ) -> Result<Option<Changeset>, Error> {
+        let found = self.load(call.caller, id).await?;
+        let is_mine = found.application.as_ref().is_some_and(|began| call.has_begun(began));
+        if found.stage == Stage::Applying && (is_mine || self.is_abandoned(&found)) {
+            return match self.finish(call.caller, &found).await {
                 // Another's application has come to its end; now it is this call's turn.
-                Ok(_) | Err(_) => {}
-            }
+                Ok(_) if !is_mine => Ok(None),
+                Err(error) if !is_mine && !error.may_pass() => Ok(None),
+                ended => ended,
+            };
         }
-        Err(Error::Contended(id.clone()))
+        check_etag(&found, etag)?;
+        match self.begin(call, &found, allow_partial).await? {
+            Some(begun) => self.finish(call.caller, &begun).await,
+            None => Ok(None),
+        }
     }
 
     /// Finishes what crashes left half done, and forgets old answers.
@@ -126,55 +124,39 @@ impl Proposals {
         if found.stage != Stage::Pending {
             return Err(Error::WrongStage(found.id.clone(), found.stage));
         }
-        let revisions = self.lore.revisions(call.caller, &[&found.world]).await?;
-        let revision = revisions.get(&found.world).copied();
+        let (revision, operations) = self.present(call.caller, found).await?;
         if revision != Some(found.base_revision) {
-            return match self.expire(found, revision).await {
-                // What moved the world may be another application of this very changeset.
-                Err(Error::Contended(_)) => Ok(None),
-                told => Err(told?),
-            };
+            return self.expire(found, revision).await.map(|()| None);
         }
-        let change = found.next_change();
-        let wanted = Wanted::of(found, change.clone(), &found.operations);
-        let verdicts = self.lore.verdicts(call.caller, &wanted).await?;
-        let judged = found.operations.iter().zip(&verdicts);
-        let (held, failed): (Vec<_>, Vec<_>) =
-            judged.enumerate().partition(|(_, (_, verdict))| verdict.problem.is_empty());
-        if !failed.is_empty() && (!allow_partial || held.is_empty()) {
-            // What no longer holds may be what another decision just applied: then that is the answer.
-            if self.load(call.caller, &found.id).await?.stage != Stage::Pending {
-                return Ok(None);
-            }
-            let problems = failed.iter().map(|(at, (_, verdict))| (*at, verdict.problem.clone()));
-            return Err(Error::OperationsInvalid(found.id.clone(), problems.collect()));
+        let none_holds = operations.iter().all(|judged| !judged.holds());
+        if none_holds || (!allow_partial && operations.iter().any(|judged| !judged.holds())) {
+            let failed = operations.into_iter().enumerate().filter(|(_, judged)| !judged.holds());
+            let problems = failed.map(|(at, judged)| (at, judged.problem)).collect();
+            return Err(Error::OperationsInvalid(found.id.clone(), problems));
         }
-        let left_out = failed.into_iter().map(|(_, (operation, verdict))| LeftOut {
-            operation: operation.clone(),
-            problem: verdict.problem.clone(),
-        });
         let now = self.clock.now();
         let application = Application {
-            change,
-            operations: held.into_iter().map(|(_, (operation, _))| operation.clone()).collect(),
-            left_out: left_out.collect(),
+            change: found.next_change(),
+            operations,
             request_id: call.scope.request_id().clone(),
             request: call.request,
             since: now,
         };
         let begun = late(found, found.begun(application))?;
-        match self.store.replace(&begun, None, now).await? {
-            Replaced::Done => Ok(Some(begun)),
-            Replaced::Moved | Replaced::Answered => Ok(None),
-        }
+        Ok(match self.store.replace(&begun, None, now).await? {
+            Replaced::Done => Some(begun),
+            Replaced::Moved | Replaced::Answered => None,
+        })
     }
 
-    /// Steps 3 and 4, from wherever they were left; safe to do twice at the same time.
-    async fn finish(&self, caller: &Caller, begun: &Changeset) -> Result<Changeset, Error> {
+    /// Steps 3 and 4, from wherever they were left; safe to do twice at the same time. Nothing when another
+    /// decision was stored meanwhile.
+    async fn finish(&self, caller: &Caller, begun: &Changeset) -> Result<Option<Changeset>, Error> {
         let Some(application) = &begun.application else {
             return Err(Error::WrongStage(begun.id.clone(), begun.stage));
         };
-        let wanted = Wanted::of(begun, application.change.clone(), &application.operations);
+        let frozen = application.frozen();
+        let wanted = Wanted::of(begun, application.change.clone(), &frozen);
         let refusal = match self.lore.apply(caller, &wanted).await {
             Ok(_) => return self.record_applied(begun, application).await,
             Err(status) if is_open(&status) => return Err(status.into()),
@@ -182,7 +164,7 @@ impl Proposals {
         };
         match self.lore.close(caller, &application.change, &begun.world).await? {
             Some(_) => self.record_applied(begun, application).await,
-            None => Err(self.refused(caller, begun, refusal).await?),
+            None => self.refused(caller, begun, refusal).await.map(|()| None),
         }
     }
 
@@ -190,30 +172,29 @@ impl Proposals {
         &self,
         begun: &Changeset,
         application: &Application,
-    ) -> Result<Changeset, Error> {
+    ) -> Result<Option<Changeset>, Error> {
         let now = self.clock.now();
         let applied = late(begun, begun.applied(now))?;
         let scope = Scope::new(&begun.owner, method::APPLY, application.request_id.clone());
         let reference = begun.id.as_str().as_bytes().to_vec();
         let answer = Answer { request: application.request, reference };
-        match self.store.replace(&applied, Some((&scope, &answer)), now).await? {
-            Replaced::Done => Ok(applied),
-            // Somebody else has recorded the same outcome.
-            Replaced::Moved | Replaced::Answered => {
-                let stored = self.store.changeset(&begun.owner, &begun.id).await?;
-                stored.ok_or_else(|| Error::ChangesetNotFound(begun.id.clone()))
-            }
+        let mut replaced = self.store.replace(&applied, Some((&scope, &answer)), now).await?;
+        if replaced == Replaced::Answered {
+            // The request id has answered another request meanwhile; what was applied is recorded all the same.
+            replaced = self.store.replace(&applied, None, now).await?;
         }
+        Ok((replaced == Replaced::Done).then_some(applied))
     }
 
     /// Lorebook will not make this change: the changeset becomes STALE where its world is not what it was,
-    /// else it waits again. Gives what the caller is told.
+    /// else it waits again. Fails with what the caller is told; nothing when another decision was stored
+    /// meanwhile.
     async fn refused(
         &self,
         caller: &Caller,
         begun: &Changeset,
         status: Status,
-    ) -> Result<Error, Error> {
+    ) -> Result<(), Error> {
         if is_stale(&status) || status.code() == Code::NotFound {
             let revisions = self.lore.revisions(caller, &[&begun.world]).await?;
             return self.expire(begun, revisions.get(&begun.world).copied()).await;
@@ -221,8 +202,8 @@ impl Proposals {
         self.settle(late(begun, begun.released())?, status.into()).await
     }
 
-    /// The world is at another revision, or gone: STALE.
-    async fn expire(&self, found: &Changeset, now: Option<u64>) -> Result<Error, Error> {
+    /// The world is at another revision, or gone: STALE. Fails as [`Proposals::refused`] does.
+    async fn expire(&self, found: &Changeset, now: Option<u64>) -> Result<(), Error> {
         let (world, base) = (found.world.clone(), found.base_revision);
         let (reason, told) = match now {
             Some(revision) => (moved_on(base, revision), Error::StaleRevision { world, base, now }),
@@ -231,21 +212,10 @@ impl Proposals {
         self.settle(late(found, found.stale(reason, self.clock.now()))?, told).await
     }
 
-    async fn settle(&self, next: Changeset, told: Error) -> Result<Error, Error> {
+    async fn settle(&self, next: Changeset, told: Error) -> Result<(), Error> {
         match self.store.replace(&next, None, self.clock.now()).await? {
-            Replaced::Done => Ok(told),
-            // Another decision was stored meanwhile; that one stands.
-            Replaced::Moved | Replaced::Answered => Err(Error::Contended(next.id)),
+            Replaced::Done => Err(told),
+            Replaced::Moved | Replaced::Answered => Ok(()),
         }
-    }
-
-    async fn answer_applied(
-        &self,
-        caller: &Caller,
-        applied: Changeset,
-        replayed: bool,
-    ) -> Result<Answered<(Shown, Option<Change>)>, Error> {
-        let change = self.change_of(caller, &applied).await?;
-        Ok(Answered { value: (self.show(caller, applied).await?, change), replayed })
     }
 }

@@ -1,10 +1,13 @@
 //! The decisions that need nobody else's consent: edit, reject; and undo, which is lorebook's.
 
+use futures::FutureExt as _;
+use host::caller::Caller;
 use kernel::{ChangesetId, RequestId, limits};
 use proposal_core::{Changeset, Stage, operation, stage::WrongStage};
+use tonic::{Code, Status};
 use wire::lorebook::v1::Change;
 
-use super::{ATTEMPTS_MAX, Answered, Call, Edit, Proposals, Shown, check_etag};
+use super::{Answered, Call, Edit, Proposals, Shown, check_etag};
 use crate::{error::Error, store::Replaced};
 
 impl Proposals {
@@ -54,7 +57,11 @@ impl Proposals {
             _ => return Err(Error::WrongStage(id.clone(), found.stage)),
         };
         let once = RequestId::derived(&[id.as_str(), call.scope.request_id().as_str()]);
-        let change = self.lore.revert(call.caller, &application.change, once.to_string()).await?;
+        let reverted = self.lore.revert(call.caller, &application.change, once.to_string()).await;
+        let change = match reverted {
+            Ok(change) => change,
+            Err(status) => return Err(self.not_undone(call.caller, &found, status).await?),
+        };
         let answer = call.answer(&change.change_id);
         // A concurrent attempt under the same id has stored the same answer.
         self.store.store_answer(&call.scope, &answer, self.clock.now()).await?;
@@ -62,30 +69,46 @@ impl Proposals {
         Ok(Answered { value: (shown, Some(change)), replayed: false })
     }
 
-    /// Loads, decides, stores; again from the start when another decision was stored meanwhile.
+    /// Why lorebook does not take a change back, in the words of its changeset.
+    async fn not_undone(
+        &self,
+        caller: &Caller,
+        found: &Changeset,
+        status: Status,
+    ) -> Result<Error, Error> {
+        if self.is_reverted(caller, found).await? {
+            return Ok(Error::Reverted(found.id.clone()));
+        }
+        Ok(match status.code() {
+            Code::NotFound => Error::HistoryGone(found.id.clone()),
+            _ => status.into(),
+        })
+    }
+
+    /// One decision, stored together with its answer.
     async fn decide(
         &self,
         call: &Call<'_>,
         id: &ChangesetId,
-        decision: impl Fn(&Changeset) -> Result<Changeset, Error>,
+        decision: impl Fn(&Changeset) -> Result<Changeset, Error> + Send + Sync,
     ) -> Result<Answered<Shown>, Error> {
-        for _ in 0..ATTEMPTS_MAX {
-            let replayed = self.answered(call).await?.is_some();
-            let found = self.load(call.caller, id).await?;
-            if replayed {
-                return Ok(Answered { value: self.show(call.caller, found).await?, replayed });
-            }
-            let next = decision(&found)?;
-            let answer = call.answer(id.as_str());
-            let answer = Some((&call.scope, &answer));
-            match self.store.replace(&next, answer, self.clock.now()).await? {
-                Replaced::Done => {
-                    return Ok(Answered { value: self.show(call.caller, next).await?, replayed });
-                }
-                Replaced::Moved | Replaced::Answered => {}
-            }
-        }
-        Err(Error::Contended(id.clone()))
+        let attempt = || self.try_decide(call, id, &decision).boxed();
+        let Answered { value, replayed } = self.decided(call, id, attempt).await?;
+        Ok(Answered { value: self.show(call.caller, value).await?, replayed })
+    }
+
+    /// One attempt. Nothing when another decision came first.
+    async fn try_decide(
+        &self,
+        call: &Call<'_>,
+        id: &ChangesetId,
+        decision: &(impl Fn(&Changeset) -> Result<Changeset, Error> + Sync),
+    ) -> Result<Option<Changeset>, Error> {
+        let next = decision(&self.load(call.caller, id).await?)?;
+        let answer = call.answer(id.as_str());
+        let replaced =
+            self.store.replace(&next, Some((&call.scope, &answer)), self.clock.now()).await?;
+        Ok((replaced == Replaced::Done).then_some(next))
     }
 }
 

@@ -3,20 +3,16 @@
 use std::collections::HashMap;
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use host::{caller::Caller, room::omission};
+use host::caller::Caller;
 use kernel::{ChangeId, ChangesetId, SessionId, WorldId};
-use proposal_core::{Changeset, Evaluation, Operation, Stage, diff, operation::Kind};
+use proposal_core::{Changeset, Evaluation, Judged, LeftOut, Operation, Stage};
 use tonic::Status;
-use wire::{
-    common::v1::Omission,
-    lorebook::v1::{Change, RowChange},
-    mesh::v1::OperationVerdict,
-};
+use wire::{lorebook::v1::Change, mesh::v1::OperationVerdict};
 
-use super::{Proposals, Shown, ShownOperation};
+use super::{Proposals, Shown};
 use crate::{
     error::Error,
-    lore::{Wanted, is_stale},
+    lore::Wanted,
     store::{Position, Which},
 };
 
@@ -46,12 +42,9 @@ impl Proposals {
             false => self.lore.revisions(caller, &worlds).await?,
         };
         let shown = stream::iter(found).map(|changeset| async {
-            let change = match applied_as(&changeset) {
-                Some(change) => self.lore.change_head(caller, change).await?,
-                None => None,
-            };
+            let reverted = self.is_reverted(caller, &changeset).await?;
             let revision = revisions.get(&changeset.world).copied();
-            Ok(beside(changeset, revision, change.as_ref(), Vec::new()))
+            Ok(beside(changeset, revision, reverted, Vec::new()))
         });
         shown.buffered(READS_AT_ONCE).try_collect().await
     }
@@ -74,18 +67,19 @@ impl Proposals {
         Ok((found, changesets))
     }
 
-    /// An applied changeset stands beside the rows that it changed, any other beside the present ones.
+    /// An applied changeset stands beside what it met, any other beside the world as it is.
     pub(super) async fn show(&self, caller: &Caller, changeset: Changeset) -> Result<Shown, Error> {
-        if let Some(change) = self.change_of(caller, &changeset).await? {
-            let operations = changed(&changeset, &change);
-            return Ok(beside(changeset, None, Some(&change), operations));
+        if let (Stage::Applied, Some(made)) = (changeset.stage, &changeset.application) {
+            let operations = made.operations.clone();
+            let reverted = self.is_reverted(caller, &changeset).await?;
+            return Ok(Shown { changeset, stale: None, reverted, operations });
         }
-        let (revision, verdicts) = self.present(caller, &changeset).await?;
         let is_open = matches!(changeset.stage, Stage::Pending | Stage::Stale);
-        let judged = changeset.operations.iter().zip(verdicts);
-        let operations =
-            judged.map(|(operation, verdict)| present(operation, verdict, is_open)).collect();
-        Ok(beside(changeset, revision, None, operations))
+        let (revision, mut operations) = self.present(caller, &changeset).await?;
+        if !is_open {
+            operations.iter_mut().for_each(|judged| judged.problem.clear());
+        }
+        Ok(beside(changeset, revision, false, operations))
     }
 
     /// The change in the world's History that an applied changeset has become.
@@ -100,28 +94,45 @@ impl Proposals {
         }
     }
 
-    /// The world's revision and what lorebook says there, whatever revision the changeset was made for.
-    async fn present(
+    /// Whether the world's History has taken an applied changeset back.
+    pub(super) async fn is_reverted(
         &self,
         caller: &Caller,
         changeset: &Changeset,
-    ) -> Result<(Option<u64>, Vec<OperationVerdict>), Error> {
-        for _ in 0..super::ATTEMPTS_MAX {
-            let revisions = self.lore.revisions(caller, &[&changeset.world]).await?;
-            let Some(&revision) = revisions.get(&changeset.world) else {
-                return Ok((None, Vec::new()));
-            };
-            let wanted = Wanted {
-                base_revision: revision,
-                ..Wanted::of(changeset, changeset.next_change(), &changeset.operations)
-            };
-            match self.lore.verdicts(caller, &wanted).await {
-                Ok(verdicts) => return Ok((Some(revision), verdicts)),
-                Err(status) if is_stale(&status) => {}
-                Err(status) => return Err(status.into()),
-            }
-        }
-        Err(Error::Contended(changeset.id.clone()))
+    ) -> Result<bool, Status> {
+        let Some(change) = applied_as(changeset) else { return Ok(false) };
+        let head = self.lore.change_head(caller, change).await?;
+        Ok(head.is_some_and(|change| !change.reverted_by_change_id.is_empty()))
+    }
+
+    /// What lorebook says of a changeset's operations as the world is now, and its revision; nothing of a world
+    /// that is gone.
+    ///
+    /// The revision is read last: where it is still the one that the operations were made for, it was so when
+    /// they were judged.
+    pub(super) async fn present(
+        &self,
+        caller: &Caller,
+        changeset: &Changeset,
+    ) -> Result<(Option<u64>, Vec<Judged>), Error> {
+        let wanted = Wanted::of(changeset, changeset.next_change(), &changeset.operations);
+        let Some(verdicts) = self.lore.verdicts(caller, &wanted).await? else {
+            return Ok((None, Vec::new()));
+        };
+        let revisions = self.lore.revisions(caller, &[&changeset.world]).await?;
+        let judged = changeset.operations.iter().zip(verdicts).map(judged);
+        Ok((revisions.get(&changeset.world).copied(), judged.collect()))
+    }
+}
+
+fn judged((operation, verdict): (&Operation, OperationVerdict)) -> Judged {
+    let left_out = verdict.left_out.into_iter();
+    Judged {
+        operation: operation.clone(),
+        current_name: verdict.current_name,
+        current_content: verdict.current_content,
+        problem: verdict.problem,
+        left_out: left_out.map(|text| LeftOut { field: text.field, bytes: text.bytes }).collect(),
     }
 }
 
@@ -133,8 +144,8 @@ fn applied_as(changeset: &Changeset) -> Option<&ChangeId> {
 fn beside(
     changeset: Changeset,
     revision: Option<u64>,
-    change: Option<&Change>,
-    operations: Vec<ShownOperation>,
+    reverted: bool,
+    operations: Vec<Judged>,
 ) -> Shown {
     let stale = match (changeset.stage, revision) {
         (Stage::Pending, None) => Some(WORLD_GONE.to_owned()),
@@ -143,57 +154,9 @@ fn beside(
         }
         _ => None,
     };
-    let reverted = change.is_some_and(|change| !change.reverted_by_change_id.is_empty());
     Shown { changeset, stale, reverted, operations }
 }
 
 pub(super) fn moved_on(base: u64, now: u64) -> String {
     format!("the world has moved on from revision {base} to {now}")
-}
-
-fn present(operation: &Operation, verdict: OperationVerdict, is_open: bool) -> ShownOperation {
-    let OperationVerdict { problem, current_name, current_content, mut left_out } = verdict;
-    let proposed = match operation.kind {
-        Kind::Create | Kind::Update | Kind::Replace => {
-            operation.content.as_deref().unwrap_or(&current_content)
-        }
-        Kind::Suppress | Kind::Archive => "",
-    };
-    let diff = match left_out.iter().any(|omitted| omitted.field == "current_content") {
-        true => {
-            left_out.push(omission("diff", 0));
-            String::new()
-        }
-        false => diff::unified(&current_content, proposed),
-    };
-    let problem = if is_open { problem } else { String::new() };
-    ShownOperation { current_name, current_content, diff, problem, left_out }
-}
-
-/// Rows of a change beside the operations that made them; what was left out has none.
-fn changed(changeset: &Changeset, change: &Change) -> Vec<ShownOperation> {
-    let frozen = changeset.application.iter().flat_map(|application| &application.operations);
-    let mut rows = frozen.zip(&change.rows).peekable();
-    let shown = |operation: &Operation| {
-        rows.next_if(|(frozen, _)| *frozen == operation)
-            .map_or_else(ShownOperation::default, |(_, row)| changed_row(row))
-    };
-    changeset.operations.iter().map(shown).collect()
-}
-
-fn changed_row(row: &RowChange) -> ShownOperation {
-    let (current_name, current_content) =
-        row.before.as_ref().map(|row| (row.name.clone(), row.content.clone())).unwrap_or_default();
-    let left_out = row.left_out.iter().filter_map(|omitted| match omitted.field.as_str() {
-        "before" => Some(Omission { field: "current_content".to_owned(), ..omitted.clone() }),
-        "content_diff" => Some(Omission { field: "diff".to_owned(), ..omitted.clone() }),
-        _ => None,
-    });
-    ShownOperation {
-        current_name,
-        current_content,
-        diff: row.content_diff.clone(),
-        problem: String::new(),
-        left_out: left_out.collect(),
-    }
 }

@@ -11,8 +11,8 @@ use kernel::{
     digest,
 };
 use proposal_core::{
-    Application, Changeset, Evaluation, JudgedTurn, LeftOut, Operation, Outcome, Rejected, Source,
-    Stage, operation::Kind,
+    Application, Changeset, Evaluation, Judged, JudgedTurn, LeftOut, Operation, Outcome, Rejected,
+    Source, Stage, operation::Kind,
 };
 
 use super::*;
@@ -126,11 +126,20 @@ fn changeset(evaluation: &Evaluation, world: &str) -> Changeset {
     }
 }
 
+fn judged(name: &str, problem: &str) -> Judged {
+    Judged {
+        operation: operation(name),
+        current_name: "Old".into(),
+        current_content: "As it was\u{0}.".into(),
+        problem: problem.into(),
+        left_out: vec![LeftOut { field: "current_content".into(), bytes: 7 }],
+    }
+}
+
 fn application(since: i64) -> Application {
     Application {
         change: kernel::ChangeId::new("c:1").expect("an id"),
-        operations: vec![operation("one")],
-        left_out: vec![LeftOut { operation: operation("two"), problem: "no".into() }],
+        operations: vec![judged("one", ""), judged("two", "no")],
         request_id: RequestId::new("r1").expect("an id"),
         request: digest(b"request"),
         since: Timestamp::from_micros(since),

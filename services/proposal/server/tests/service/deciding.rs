@@ -1,6 +1,7 @@
 //! What a person decides, and what is refused.
 
 use tonic::Code;
+use tonic_types::StatusExt as _;
 use wire::{common::v1::Reason, proposal::v1 as pb};
 
 use crate::world::{apply, create, refused, start};
@@ -23,7 +24,8 @@ async fn an_accepted_changeset_becomes_a_change_and_stays_one() {
     assert_eq!(changeset.state(), pb::ChangesetState::Applied);
     assert_eq!(changeset.change_id, change.change_id);
     assert!(change.rows.is_empty() && changeset.operations[1].diff.is_empty(), "a small answer");
-    assert_eq!(world.get(&id).await.operations[1].diff, "a diff");
+    let diff = &world.get(&id).await.operations[1].diff;
+    assert!(diff.ends_with("+All mourn.\n"), "{diff}");
     assert_eq!(world.lorebook.state().world("w1").content_revision, 2);
     let late =
         refused(world.reject(&id, "r2").await, Code::FailedPrecondition, Reason::ChangesetState);
@@ -62,6 +64,9 @@ async fn an_edit_is_kept_and_told_what_does_not_hold() {
     let (answer, _) = world.apply(partial).await.expect("the rest holds");
     assert_eq!(answer.left_out.len(), 1);
     assert_eq!(answer.left_out[0].problem, "as told");
+    let shown = world.get(&id).await.operations;
+    let problems: Vec<_> = shown.iter().map(|one| one.problem.as_str()).collect();
+    assert_eq!(problems, ["", "as told"], "and stays to be read");
     let left_out = answer.left_out[0].operation.clone().expect("an operation");
     assert_eq!((left_out.name.as_deref(), left_out.content), (Some("War"), None));
     assert_eq!(world.lorebook.state().changes[0].rows.len(), 1);
@@ -212,7 +217,63 @@ async fn an_undo_is_the_historys_and_shows_in_the_list() {
     let history = pb::ListChangesetsRequest { filter: 2, ..Default::default() };
     let listed = world.list(history).await.changesets;
     assert_eq!(listed[0].state(), pb::ChangesetState::Reverted);
-    refused(world.undo(&id, "r4").await, Code::FailedPrecondition, Reason::NotRevertible);
+}
+
+#[tokio::test]
+async fn what_comes_after_an_undo_is_told_that_it_was_undone() {
+    let mut world = start().await;
+    let id = world.staged().await;
+    world.apply(apply(&id, "r1")).await.expect("applied");
+    world.undo(&id, "r2").await.expect("undone");
+    let late = [
+        world.undo(&id, "r3").await.err(),
+        world.apply(apply(&id, "r4")).await.err(),
+        world.reject(&id, "r5").await.err(),
+        world.update(update(&id, "r6")).await.err(),
+    ];
+    for refusal in late {
+        let refusal =
+            refused(refusal.map_or(Ok(()), Err), Code::FailedPrecondition, Reason::ChangesetState);
+        assert_eq!(refusal.message(), format!("changeset {id} is REVERTED"));
+        let details = refusal.get_error_details();
+        assert_eq!(details.error_info().expect("an info").metadata["state"], "REVERTED");
+    }
+}
+
+#[tokio::test]
+async fn what_was_replaced_can_be_read_when_it_is_there_no_more() {
+    let mut world = start().await;
+    let id = world.staged().await;
+    world.apply(apply(&id, "r1")).await.expect("applied");
+    for _ in 0..2 {
+        let replaced = &world.get(&id).await.operations[0];
+        assert_eq!((replaced.current_name.as_str(), replaced.problem.as_str()), ("King", ""));
+        assert_eq!(replaced.current_content, "The king lives.\n");
+        assert!(
+            replaced.diff.contains("-The king lives.\n+The king is dead."),
+            "{}",
+            replaced.diff
+        );
+        assert_eq!(replaced.operation.as_ref().expect("one").rationale, "He died.");
+        world.lorebook.state().worlds.clear();
+    }
+    refused(world.undo(&id, "r2").await, Code::FailedPrecondition, Reason::NotRevertible);
+}
+
+#[tokio::test]
+async fn one_request_id_for_two_changesets_leaves_neither_half_applied() {
+    let mut world = start().await;
+    let done = world.judged(&["w1", "w2"], "It shook both worlds.").await;
+    let ids: Vec<_> = done.changesets.iter().map(|staged| staged.changeset_id.clone()).collect();
+    let (one, other) =
+        tokio::join!(world.apply(apply(&ids[0], "r1")), world.apply(apply(&ids[1], "r1")));
+    for (id, answer) in ids.iter().zip([one, other]) {
+        let state = world.get(id).await.state();
+        match answer {
+            Ok(_) => assert_eq!(state, pb::ChangesetState::Applied),
+            Err(_) => assert_eq!(state, pb::ChangesetState::Pending),
+        }
+    }
 }
 
 #[tokio::test]

@@ -294,7 +294,11 @@ impl HistoryService for Lorebook {
         if let Some(made) = state.changes.iter().find(|change| change.change_id == undo) {
             return Ok(Response::new(pb::RevertChangeResponse { change: Some(made.clone()) }));
         }
-        let change = state.changes.iter_mut().find(|change| change.change_id == request.change_id);
+        let State { changes, worlds, .. } = &mut *state;
+        // A world takes its History along.
+        let change = changes.iter_mut().find(|change| {
+            change.change_id == request.change_id && worlds.contains_key(&change.world_id)
+        });
         let change = change.ok_or_else(|| status::not_found("change", &request.change_id))?;
         if !change.reverted_by_change_id.is_empty() {
             let why = "it was taken back before";

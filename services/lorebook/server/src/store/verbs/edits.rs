@@ -79,6 +79,7 @@ async fn record_deletion(
         origin: Origin::Manual,
         operations: edited.deleted.iter().map(delete).collect(),
         pairs: edited.manual(),
+        rationales: Vec::new(),
         base_revision: world.content_revision,
         applied_revision: world.content_revision + 1,
         summary: told(&names),
