@@ -47,6 +47,20 @@ fn entry<'a>(stage: &'a mut Stage, uid: &str) -> &'a mut Value {
 }
 
 #[tokio::test]
+async fn a_reply_that_was_cut_at_the_token_limit() {
+    let script = "[[reply]]\ntext = \"So it\"\nfinish = \"length\"\n";
+    let world = Plan::new().script(script).near().await;
+    let clients = world.clients();
+    let session = clients.create("cut", None).await.expect("a session");
+    let told = clients.say(&session, "turn-1", "Is it so?").await.expect("a turn");
+    let later = clients.history(&session).await.expect("turns");
+    for turn in [told.reply(), later.last().expect("the reply")] {
+        let reply = &turn.alternatives[0];
+        assert_eq!((reply.content.as_str(), reply.finish_reason.as_str()), ("So it", "length"));
+    }
+}
+
+#[tokio::test]
 async fn a_macro_that_nobody_knows() {
     check("MACRO_UNKNOWN", |stage| {
         stage.card["data"]["description"] = json!("{{nosuchmacro}} keeps the light.");

@@ -48,6 +48,8 @@ pub struct ToolCall {
     /// Parsed; not yet checked against the schema.
     pub arguments: Value,
     pub usage: Usage,
+    /// Arguments that are whole may still have been followed by more, had the model not been stopped.
+    pub finish: FinishReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

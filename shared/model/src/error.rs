@@ -22,7 +22,7 @@ pub enum Error {
     TooLarge(usize),
     #[error("the model did not call {tool} and ended with {finish}")]
     ToolNotCalled { tool: String, finish: String },
-    #[error("the arguments for {tool} were cut off at the token limit")]
+    #[error("the model's call of {tool} was cut off at the token limit")]
     ToolCutOff { tool: String },
     #[error("the arguments for {tool} are not JSON: {detail}")]
     ToolMalformed { tool: String, detail: String },

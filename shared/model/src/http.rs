@@ -153,10 +153,13 @@ impl Endpoint {
         }
         let last = calls.into_iter().rev().find(|call| call.1 == tool.name);
         let Some((_, name, text)) = last else {
-            let finish = finish.name().to_owned();
-            return Err(Error::ToolNotCalled { tool: tool.name.clone(), finish });
+            let tool = tool.name.clone();
+            return Err(match finish {
+                FinishReason::Length => Error::ToolCutOff { tool },
+                _ => Error::ToolNotCalled { tool, finish: finish.name().to_owned() },
+            });
         };
-        Ok(ToolCall { arguments: parse_arguments(&name, &text, &finish)?, name, usage })
+        Ok(ToolCall { arguments: parse_arguments(&name, &text, &finish)?, name, usage, finish })
     }
 
     /// Tries until something was said, the failure is one that stays, or the attempts are used up.

@@ -18,6 +18,7 @@
 //! name = "propose_world_changes"
 //! when = "door"
 //! arguments = '''{"operations": [], "summary": ""}'''
+//! finish = "length"        # optional, of replies too: why it stopped; stop, length, content_filter or tool_call
 //! ```
 
 use std::{path::Path, time::Duration};
@@ -75,6 +76,7 @@ struct ReplyRule {
     turn: Option<usize>,
     text: String,
     fail: Option<Fail>,
+    finish: Option<FinishReason>,
 }
 
 #[derive(Deserialize)]
@@ -84,6 +86,7 @@ struct ToolRule {
     when: Option<String>,
     turn: Option<usize>,
     arguments: String,
+    finish: Option<FinishReason>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -144,7 +147,10 @@ impl ChatModel for Scripted {
         let mut events: Vec<_> = deltas.map(|delta| Ok(Event::Delta(delta))).collect();
         match rule.fail {
             Some(fail) => events.push(Err(fail.into())),
-            None => events.extend([Ok(Event::Usage(usage)), Ok(Event::Finish(FinishReason::Stop))]),
+            None => {
+                let finish = rule.finish.clone().unwrap_or(FinishReason::Stop);
+                events.extend([Ok(Event::Usage(usage)), Ok(Event::Finish(finish))]);
+            }
         }
         let latency_ms = self.script.latency_ms;
         Ok(stream::iter(events).then(move |event| after(latency_ms, event)).boxed())
@@ -158,8 +164,9 @@ impl ChatModel for Scripted {
         let arguments = serde_json::from_str(&rule.arguments)
             .map_err(|error| Error::Malformed(error.to_string()))?;
         let usage = usage(request.prompt.blocks(), &rule.arguments);
-        Ok(after(self.script.latency_ms, ToolCall { name: tool.name.clone(), arguments, usage })
-            .await)
+        let finish = rule.finish.clone().unwrap_or(FinishReason::ToolCall);
+        let call = ToolCall { name: tool.name.clone(), arguments, usage, finish };
+        Ok(after(self.script.latency_ms, call).await)
     }
 }
 

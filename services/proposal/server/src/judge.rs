@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use host::caller::Caller;
 use kernel::{AlternativeId, Clock, SessionId, WorldId, limits};
-use model::{CallConfig, Registry, Request, Tool, ToolCall, adapt};
+use model::{CallConfig, FinishReason, Registry, Request, Tool, ToolCall, adapt};
 use proposal_core::{
     Catalogue, Changeset, Evaluation, Exchange, JudgedTurn, Judgement, Operation, Outcome,
     Rejected, Room, Source, Stage, World, catalogue, judge, validate,
@@ -102,6 +102,7 @@ impl Judge {
         };
         evaluation.input_tokens = called.usage.input_tokens;
         evaluation.output_tokens = called.usage.output_tokens;
+        evaluation.reason = cut(&called.finish).unwrap_or_default().to_owned();
         let judgement = match validate(&called.arguments, &worlds, &catalogue) {
             Ok(judgement) => judgement,
             Err(unusable) => {
@@ -194,6 +195,17 @@ impl Judge {
         }
         judgement.worlds.retain(|(_, operations)| !operations.is_empty());
         Ok(judgement)
+    }
+}
+
+/// What the record says of a call whose arguments could be read but may not be all that there was to say.
+fn cut(finish: &FinishReason) -> Option<&'static str> {
+    match finish {
+        FinishReason::Length => Some("ANSWER_CUT_OFF: the model stopped at its token limit"),
+        FinishReason::ContentFilter => {
+            Some("ANSWER_FILTERED: the provider's moderation stopped the model")
+        }
+        FinishReason::Stop | FinishReason::ToolCall | FinishReason::Other(_) => None,
     }
 }
 

@@ -23,6 +23,9 @@ const WAIT_MS: u32 = 20_000;
 const PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
+/// How long an ending process waits for the ledger to take a job back.
+const HAND_BACK_WITHIN: Duration = Duration::from_secs(2);
+
 pub(crate) struct Worker {
     ledger: Peer,
     judge: Judge,
@@ -35,6 +38,7 @@ struct Done {
     staged: Vec<Changeset>,
     failure: String,
     retry: bool,
+    hand_back: bool,
 }
 
 // === impl Worker ===
@@ -44,7 +48,7 @@ impl Worker {
         Self { ledger, judge }
     }
 
-    /// Keeps up to `judges` jobs in hand until `shutdown` begins; one that the end interrupts is leased again.
+    /// Keeps up to `judges` jobs in hand until `shutdown` begins; one that the end interrupts is handed back.
     pub async fn run(self: Arc<Self>, judges: usize, shutdown: Shutdown) {
         let free = Arc::new(Semaphore::new(judges));
         let mut pause = PAUSE;
@@ -92,26 +96,38 @@ impl Worker {
     }
 
     async fn take(self: Arc<Self>, job: Job, permit: OwnedSemaphorePermit, shutdown: Shutdown) {
-        let id = job.job_id.clone();
         tokio::select! {
-            () = shutdown.stopping() => {}
-            ended = self.end(job) => if let Err(status) = ended {
-                tracing::warn!(job = id, code = ?status.code(), "a job could not be ended");
+            () = shutdown.stopping() => self.hand_back(&job).await,
+            ended = self.end(&job) => if let Err(status) = ended {
+                tracing::warn!(job = job.job_id, code = ?status.code(), "a job could not be ended");
             }
         }
         drop(permit);
     }
 
-    async fn end(&self, job: Job) -> Result<(), Status> {
-        let principal =
-            job.principal.as_ref().and_then(|queued| from_proto::principal(queued).ok());
-        let Some(principal) = principal else {
+    /// Another process can lease the job at once, and need not wait for this one's lease to run out. Whatever of
+    /// it was stored already is found there.
+    async fn hand_back(&self, job: &Job) {
+        let Some(caller) = caller(job) else { return };
+        let done = Done { hand_back: true, ..Done::default() };
+        let told = tokio::time::timeout(HAND_BACK_WITHIN, self.complete(&caller, job, done)).await;
+        match told {
+            Ok(Ok(())) => tracing::info!(job = job.job_id, "a job was handed back"),
+            Ok(Err(status)) if status::reason(&status) == Some(Reason::LeaseLost) => {}
+            Ok(Err(status)) => {
+                tracing::warn!(job = job.job_id, code = ?status.code(), "a job was not handed back");
+            }
+            Err(_) => tracing::warn!(job = job.job_id, "a job was not handed back in time"),
+        }
+    }
+
+    async fn end(&self, job: &Job) -> Result<(), Status> {
+        let Some(caller) = caller(job) else {
             // Nobody could end it; the ledger parks what is leased too often.
             tracing::error!(job = job.job_id, "a job names no principal");
             return Ok(());
         };
-        let caller = Caller::of_job(principal);
-        let done = match self.work(&caller, &job).await {
+        let done = match self.work(&caller, job).await {
             Ok(done) => done,
             Err(error) => {
                 tracing::warn!(job = job.job_id, attempt = job.attempt, %error, "a job failed");
@@ -119,7 +135,7 @@ impl Worker {
             }
         };
         let evaluation = done.evaluation.clone();
-        match self.complete(&caller, &job, done).await {
+        match self.complete(&caller, job, done).await {
             Ok(()) => Ok(()),
             Err(status) => self.refused(&caller, evaluation, status).await,
         }
@@ -137,7 +153,7 @@ impl Worker {
                         Outcome::Failed => evaluation.reason.clone(),
                         _ => String::new(),
                     };
-                    Ok(Done { evaluation: Some(evaluation), staged, failure, retry: false })
+                    Ok(Done { evaluation: Some(evaluation), staged, failure, ..Done::default() })
                 }
                 Err(malformed) => Ok(Done::failed(&malformed.to_string())),
             },
@@ -168,6 +184,7 @@ impl Worker {
             changesets: done.staged.iter().map(staged).collect(),
             failure: done.failure,
             retry: done.retry,
+            hand_back: done.hand_back,
         };
         let mut client = WorkServiceClient::new(self.ledger.acting_for(caller));
         client.complete_work(request).await.map(drop)
@@ -191,6 +208,12 @@ impl Worker {
             _ => Err(status),
         }
     }
+}
+
+/// Whose work a job is.
+fn caller(job: &Job) -> Option<Caller> {
+    let principal = from_proto::principal(job.principal.as_ref()?).ok()?;
+    Some(Caller::of_job(principal))
 }
 
 fn staged(changeset: &Changeset) -> StagedChangeset {

@@ -4,7 +4,9 @@ use futures::TryStreamExt;
 
 use super::*;
 use crate::{
-    CallConfig, Event, FinishReason, Usage, adapt,
+    CallConfig, Event, FinishReason, Usage,
+    abilities::Names,
+    adapt,
     testing::{Answer, Server},
 };
 
@@ -85,7 +87,8 @@ async fn a_server_that_never_says_done_but_gave_a_reason_has_finished() {
 #[tokio::test]
 async fn the_body_says_what_was_asked_for() {
     let server = Server::start([Answer::events(HELLO)]).await;
-    let abilities = Abilities { completion_tokens: true, ..Abilities::openai_compatible() };
+    let common = Abilities::openai_compatible();
+    let abilities = Abilities { completion_tokens: true, names: Names::Field, ..common };
     let call = CallConfig { temperature: Some(0.5), max_tokens: Some(7), ..CallConfig::default() };
     let blocks = [Block { name: Some("Ann".into()), ..Block::new(Role::User, "hi") }];
     let request = request(&blocks, call, &abilities);
@@ -161,6 +164,10 @@ async fn a_model_that_talks_instead_of_calling_is_reported() {
     let server = Server::start([Answer::events(HELLO)]).await;
     let error = call(&server, ToolSupport::Forced).await.expect_err("no call");
     assert_eq!(error, Error::ToolNotCalled { tool: "judge".into(), finish: "stop".into() });
+    // One that used up its tokens thinking did not come to its call.
+    let server = Server::start([events(&[finished("length")])]).await;
+    let error = call(&server, ToolSupport::Forced).await.expect_err("nothing was called");
+    assert_eq!(error, Error::ToolCutOff { tool: "judge".into() });
 }
 
 #[tokio::test]

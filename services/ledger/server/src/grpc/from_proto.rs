@@ -317,6 +317,9 @@ fn timestamp(field: String, given: prost_types::Timestamp) -> Checked<Timestamp>
 pub(super) fn finish(request: mesh_pb::CompleteWorkRequest) -> Checked<(JobLease, Finish)> {
     let job = JobId::new(&request.job_id).map_err(|why| invalid("job_id", why.to_string()))?;
     let lease = JobLease { job, fence: request.fence };
+    if request.hand_back {
+        return Ok((lease, Finish::HandedBack));
+    }
     if !request.failure.is_empty() || request.retry {
         return Ok((lease, Finish::Failed { why: request.failure, retry: request.retry }));
     }

@@ -152,6 +152,7 @@ fn alternative(view: &AlternativeView) -> pb::Alternative {
         usage: Some(usage(view.usage)),
         failure: failure.unwrap_or_default(),
         recorded_at: Some(timestamp(view.recorded_at)),
+        finish_reason: view.finish.clone().unwrap_or_default(),
     }
 }
 

@@ -67,6 +67,8 @@ pub enum Finish {
         why: String,
         retry: bool,
     },
+    /// Not done: its worker ends.
+    HandedBack,
 }
 
 // === impl EvaluateTurn ===
@@ -188,6 +190,7 @@ impl Ledger {
         let row = self.store().leased(owner, &lease).await?.ok_or(Error::LeaseLost)?;
         let work = EvaluateTurn::from_bytes(&row.work)?;
         match finish {
+            Finish::HandedBack => self.release(&row, "", Some(0)).await,
             Finish::Failed { why, retry } => self.put_back(&row, &why, retry).await,
             Finish::Staged { changesets, .. } if changesets.is_empty() => {
                 self.drop_job(owner, &row.session, lease).await
@@ -225,8 +228,13 @@ impl Ledger {
     async fn put_back(&self, row: &JobRow, why: &str, retry: bool) -> Result<()> {
         let again = retry && row.attempt < limits::JOB_ATTEMPTS_MAX;
         let delay = BACKOFF_MS << row.attempt.min(10);
-        let released =
-            self.store().release_job(&row.owner, &row.lease, why, again.then_some(delay)).await?;
+        self.release(row, why, again.then_some(delay)).await
+    }
+
+    /// Ready again after a delay in milliseconds; parked without one.
+    async fn release(&self, row: &JobRow, why: &str, delay_ms: Option<i64>) -> Result<()> {
+        let released = self.store().release_job(&row.owner, &row.lease, why, delay_ms).await?;
+        self.inner.board.queued.notify_waiters();
         self.inner.board.settled.notify_waiters();
         if released { Ok(()) } else { Err(Error::LeaseLost) }
     }

@@ -43,6 +43,8 @@ pub struct AlternativeView {
     pub phase: Phase,
     pub content: String,
     pub usage: Usage,
+    /// Why the provider stopped, where it said so.
+    pub finish: Option<String>,
     /// Stable reason and words for a person.
     pub failure: Option<(String, String)>,
     pub recorded_at: Timestamp,
@@ -143,6 +145,7 @@ fn show(
                 phase: Phase::Completed,
                 content: text(alternative.text),
                 usage: completed.map(usage).unwrap_or_default(),
+                finish: completed.and_then(finish),
                 failure: None,
                 recorded_at: completed.map_or(turn.recorded_at, |event| event.meta.recorded_at),
             }
@@ -179,6 +182,13 @@ fn usage(event: &Event) -> Usage {
     }
 }
 
+fn finish(event: &Event) -> Option<String> {
+    match &event.body {
+        Body::TurnCompleted(completed) => completed.finish.clone(),
+        _ => None,
+    }
+}
+
 /// An attempt that left no reply, with its partial text.
 fn attempt(event: &Event) -> Option<AlternativeView> {
     let (phase, failure, partial) = match &event.body {
@@ -197,6 +207,7 @@ fn attempt(event: &Event) -> Option<AlternativeView> {
         phase,
         content: partial.clone().unwrap_or_default(),
         usage: Usage::default(),
+        finish: None,
         failure: Some(failure),
         recorded_at: event.meta.recorded_at,
     })

@@ -6,7 +6,7 @@ use wire::{common::v1::Reason, mesh::v1 as mesh, proposal::v1 as pb};
 
 use crate::{
     ledger::{evaluate, job},
-    world::{refused, start, start_with},
+    world::{refused, start, start_judged_by, start_with},
 };
 
 #[tokio::test]
@@ -84,6 +84,34 @@ async fn every_other_end_of_the_call_is_recorded_with_its_reason() {
         assert_eq!(done.failure.is_empty(), outcome != pb::Outcome::Failed, "the ledger is told");
         ended(&world.evaluation().await.expect("recorded"), outcome, reason);
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_says_so_beside_what_it_staged() {
+    let mut world = start().await;
+    let done = world.judged(&["w1"], "It is a long tale.").await;
+    assert_eq!((done.changesets.len(), done.failure.as_str()), (1, ""));
+    ended(&world.evaluation().await.expect("recorded"), pb::Outcome::Staged, "ANSWER_CUT_OFF: ");
+}
+
+/// A judge that is thinking for as long as anybody waits.
+const THOUGHTFUL: &str = r#"
+    latency_ms = 3_600_000
+
+    [[tool]]
+    name = "propose_world_changes"
+    arguments = '{"operations": []}'
+"#;
+
+#[tokio::test]
+async fn a_job_that_the_end_of_the_process_interrupts_is_handed_back() {
+    let mut world = start_judged_by(THOUGHTFUL, Vec::new()).await;
+    world.queue.jobs.send(evaluate(&["w1"], "Hark!", 1)).expect("a queue");
+    world.queue.leased.recv().await.expect("leased");
+    world.stop().await;
+    let done = world.queue.completed.recv().await.expect("told before the process ended");
+    assert!(done.hand_back && !done.retry && done.failure.is_empty(), "{done:?}");
+    refused(world.evaluation().await, Code::NotFound, Reason::NotFound);
 }
 
 #[tokio::test]

@@ -11,11 +11,14 @@ use wire::mesh::v1::{
 
 pub struct Queue {
     pub jobs: UnboundedSender<pb::Job>,
+    /// Rings when a job was handed out.
+    pub leased: UnboundedReceiver<()>,
     pub completed: UnboundedReceiver<pb::CompleteWorkRequest>,
 }
 
 struct Stub {
     jobs: tokio::sync::Mutex<UnboundedReceiver<pb::Job>>,
+    leased: UnboundedSender<()>,
     completed: UnboundedSender<pb::CompleteWorkRequest>,
     answers: Mutex<Vec<Status>>,
 }
@@ -23,13 +26,15 @@ struct Stub {
 /// `answers`: what completing is refused with, the last one first; then it is accepted.
 pub fn start(answers: Vec<Status>) -> (Queue, WorkServiceServer<impl WorkService>) {
     let (jobs, waiting) = unbounded_channel();
+    let (handed_out, leased) = unbounded_channel();
     let (done, completed) = unbounded_channel();
     let stub = Stub {
         jobs: tokio::sync::Mutex::new(waiting),
+        leased: handed_out,
         completed: done,
         answers: Mutex::new(answers),
     };
-    (Queue { jobs, completed }, WorkServiceServer::new(stub))
+    (Queue { jobs, leased, completed }, WorkServiceServer::new(stub))
 }
 
 #[tonic::async_trait]
@@ -40,7 +45,10 @@ impl WorkService for Stub {
     ) -> Result<Response<pb::LeaseWorkResponse>, Status> {
         let job = self.jobs.lock().await.recv().await;
         match job {
-            Some(job) => Ok(Response::new(pb::LeaseWorkResponse { jobs: vec![job] })),
+            Some(job) => {
+                self.leased.send(()).expect("a test that listens");
+                Ok(Response::new(pb::LeaseWorkResponse { jobs: vec![job] }))
+            }
             None => std::future::pending().await,
         }
     }

@@ -56,6 +56,14 @@ const SCRIPT: &str = r#"
 
     [[tool]]
     name = "propose_world_changes"
+    when = "a long tale"
+    finish = "length"
+    arguments = '''{"operations": [
+        {"rationale": "a", "op": "create", "name": "A", "content": "a", "target_world": "w1"}
+    ], "summary": "As far as it came."}'''
+
+    [[tool]]
+    name = "propose_world_changes"
     when = "nonsense"
     arguments = '{"operations": "all of them"}'
 
@@ -81,12 +89,17 @@ pub async fn start() -> World {
 
 /// As [`start`]; the ledger refuses completed work with these, the last one first.
 pub async fn start_with(refusals: Vec<Status>) -> World {
+    start_judged_by(SCRIPT, refusals).await
+}
+
+/// As [`start_with`], with another judge.
+pub async fn start_judged_by(script: &'static str, refusals: Vec<Status>) -> World {
     let lorebook = Lorebook::default();
     lorebook.add("w1");
     lorebook.add("w2");
     let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_000_000)));
     let folder = tempfile::tempdir().expect("a folder");
-    let (queue, shutdown, door) = serve(folder.path(), &lorebook, &clock, refusals).await;
+    let (queue, shutdown, door) = serve(folder.path(), &lorebook, &clock, script, refusals).await;
     World { lorebook, queue, clock, folder, shutdown, door }
 }
 
@@ -94,6 +107,7 @@ async fn serve(
     folder: &Path,
     lorebook: &Lorebook,
     clock: &Arc<ManualClock>,
+    script: &str,
     refusals: Vec<Status>,
 ) -> (Queue, Shutdown, Door) {
     let token = MeshToken::random().expect("random");
@@ -101,7 +115,7 @@ async fn serve(
     let lore = Routes::new(LoreServiceServer::new(lorebook.clone()))
         .add_service(WorldServiceServer::new(lorebook.clone()))
         .add_service(HistoryServiceServer::new(lorebook.clone()));
-    let script = Scripted::parse(SCRIPT).expect("a script");
+    let script = Scripted::parse(script).expect("a script");
     let links = proposal::Links {
         ledger: Peer::new(local(work), token.clone()),
         lorebook: Peer::new(local(lore), token.clone()),
@@ -131,7 +145,7 @@ impl World {
             match DataFolder::open(folder.path()) {
                 Ok(free) => {
                     drop(free);
-                    break serve(folder.path(), &lorebook, &clock, Vec::new()).await;
+                    break serve(folder.path(), &lorebook, &clock, SCRIPT, Vec::new()).await;
                 }
                 Err(_) => tokio::task::yield_now().await,
             }
@@ -209,6 +223,12 @@ impl World {
         let request = pb::UndoChangesetRequest { changeset_id, request_id };
         let answer = self.changesets().undo_changeset(request).await?;
         Ok(answer.into_inner().change.expect("a change"))
+    }
+
+    /// Begins the end of the process and waits until its tasks have ended.
+    pub async fn stop(&self) {
+        self.shutdown.begin();
+        self.shutdown.tasks_ended().await;
     }
 
     /// Waits until the changeset is in a state.
