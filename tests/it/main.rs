@@ -1,4 +1,4 @@
-//! Skald from outside: one file per promise, then the scenarios, then the house's own rules.
+//! Skald from outside: one file per promise, then the scenarios, the command line, and the house's own rules.
 
 mod commits;
 mod corpus;
@@ -17,8 +17,10 @@ mod promise_6_refused;
 mod promise_6_said;
 mod promise_6_window;
 mod promise_7_anothers;
+mod promise_7_door;
 mod promise_7_hidden;
 mod promise_8_breakout;
+mod promise_8_wire;
 mod races;
 mod scenario;
 mod tidy;

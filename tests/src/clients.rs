@@ -3,9 +3,9 @@
 use futures::stream;
 use host::link::Link;
 use http::{HeaderValue, Request, header::AUTHORIZATION};
-use tonic::{Code, Response, Status, Streaming, body::Body};
+use tonic::{Code, Response, Status, Streaming, body::Body, transport::Channel};
 use tonic_types::StatusExt as _;
-use tower::ServiceExt as _;
+use tower::ServiceExt;
 use wire::{
     common::v1::{Reason, UploadHeader},
     ledger::v1::{
@@ -70,6 +70,14 @@ pub fn showing(link: &Link, token: &str) -> Link {
     Link::new(link.clone().map_request(move |mut request: Request<Body>| {
         request.headers_mut().insert(AUTHORIZATION, value.clone());
         request
+    }))
+}
+
+/// A connection as any client has one: without what a peer of ours does and refuses by itself.
+pub fn plain(url: &str) -> Link {
+    let channel = Channel::from_shared(url.to_owned()).expect("a url").connect_lazy();
+    Link::new(ServiceExt::<Request<Body>>::map_err(channel, |error| {
+        Status::from_error(Box::new(error))
     }))
 }
 

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    clients::Clients,
+    clients::{Clients, plain},
     postgres,
     world::{Links, MESH},
 };
@@ -59,6 +59,10 @@ impl Home {
         Some(Self { database, ..Self::new(binary, script) })
     }
 
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     /// Starts all four services in one process on a free port and waits until they serve.
     pub async fn start(&self) -> Process {
         self.start_with(&[]).await
@@ -67,7 +71,7 @@ impl Home {
     pub async fn start_with(&self, args: &[&str]) -> Process {
         let mut command = Command::new(&self.binary);
         command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
-        command.arg("--data-dir").arg(self.folder.path().join("data"));
+        command.arg("--data-dir").arg(self.data());
         command.arg("--providers").arg(self.folder.path().join("providers.toml"));
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         command.env("SKALD_MESH_TOKEN", MESH);
@@ -122,6 +126,20 @@ impl Process {
 
     pub fn clients(&self) -> Clients {
         Clients::new(&Links::all(link::remote("peer", &self.url).expect("a url")))
+    }
+
+    /// Clients that send whatever they are told to.
+    pub fn plain_clients(&self) -> Clients {
+        Clients::new(&Links::all(plain(&self.url)))
+    }
+
+    /// The most memory that it has held so far (Linux).
+    pub fn peak_kib(&self) -> u64 {
+        let pid = self.child.id().expect("a running process");
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let figure = peak.and_then(|peak| peak.split_whitespace().next());
+        figure.and_then(|figure| figure.parse().ok()).expect("a figure")
     }
 
     /// SIGKILL, now.

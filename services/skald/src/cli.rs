@@ -1,12 +1,13 @@
 //! What can be typed.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::RangedU64ValueParser};
 use host::{
     config::{HostArgs, PlaceArgs},
     link,
 };
+use kernel::limits::{JUDGES_DEFAULT, JUDGES_MAX};
 
 /// Skald: the backend of record for role-play and agent conversation engines.
 #[derive(Debug, Parser)]
@@ -67,8 +68,9 @@ pub struct ServeArgs {
     pub lorebook_url: Option<String>,
 
     /// Turns judged at the same time.
-    #[arg(long, env = "SKALD_JUDGES", default_value_t = proposal::JUDGES_DEFAULT)]
-    pub judges: NonZeroUsize,
+    #[arg(long, env = "SKALD_JUDGES", default_value_t = JUDGES_DEFAULT,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=JUDGES_MAX as u64))]
+    pub judges: usize,
 }
 
 #[derive(Debug, Clone, Args)]

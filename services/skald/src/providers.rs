@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use host::config::of_toml;
 use model::{ProviderConfig, Registry, registry::InvalidProvider};
 use serde::Deserialize;
 
@@ -18,10 +19,10 @@ struct File {
 pub(crate) enum ProvidersError {
     #[error("the providers file {0} (SKALD_PROVIDERS) cannot be read")]
     Unreadable(String, #[source] std::io::Error),
-    #[error("the providers file {0} (SKALD_PROVIDERS) is not valid: {1}")]
+    #[error("the providers file {0} (SKALD_PROVIDERS) is not valid: {words}", words = of_toml(.1))]
     Invalid(String, toml::de::Error),
-    #[error(transparent)]
-    Provider(#[from] InvalidProvider),
+    #[error("the providers file {0} (SKALD_PROVIDERS) is not valid: {1}")]
+    Provider(String, InvalidProvider),
 }
 
 /// The providers of the file; none without one.
@@ -30,6 +31,7 @@ pub(crate) fn load(path: Option<&Path>) -> Result<Registry, ProvidersError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| ProvidersError::Unreadable(name.clone(), error))?;
-    let file: File = toml::from_str(&text).map_err(|error| ProvidersError::Invalid(name, error))?;
-    Ok(Registry::from_config(&file.providers)?)
+    let file = toml::from_str::<File>(&text);
+    let file = file.map_err(|error| ProvidersError::Invalid(name.clone(), error))?;
+    Registry::from_config(&file.providers).map_err(|error| ProvidersError::Provider(name, error))
 }

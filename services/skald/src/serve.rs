@@ -22,9 +22,15 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let shutdown = Shutdown::new();
     let door = build(&args, &shutdown).await?;
     let address = args.host.listen;
-    let listener = TcpListener::bind(address).await;
-    let listener = listener
-        .map_err(|error| Failure::run(format!("{address} cannot be listened on: {error}")))?;
+    let listener = match TcpListener::bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            // The services have begun to work; they end as they would after a signal.
+            shutdown.begin();
+            shutdown.tasks_ended().await;
+            return Err(Failure::run(format!("{address} cannot be listened on: {error}")));
+        }
+    };
     signal::end_on_signal(&shutdown).map_err(Failure::run)?;
     host::serve::serve(listener, door, args.host.serve_options()).await.map_err(Failure::run)
 }
@@ -49,7 +55,7 @@ async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
         clock: Arc::new(SystemClock),
         shutdown: shutdown.clone(),
         models,
-        judges: args.judges.get(),
+        judges: args.judges,
     };
     let peers = PeerUrls {
         ledger: args.ledger_url.clone(),

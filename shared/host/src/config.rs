@@ -6,6 +6,7 @@
 
 mod file;
 mod host;
+mod words;
 
 use std::{env, error::Error as _, ffi::OsString, fmt, io, path::PathBuf};
 
@@ -16,6 +17,7 @@ use clap::{
 };
 
 pub use host::{HostArgs, PlaceArgs};
+pub use words::of_toml;
 
 /// What a process ends with when it was started wrongly.
 pub const EXIT_USAGE: u8 = 64;
@@ -56,9 +58,9 @@ pub enum ConfigError {
     Help(clap::Error),
     #[error("{0}")]
     Usage(String),
-    #[error("the configuration file {0} cannot be read")]
+    #[error("the configuration file {0} (--config, SKALD_CONFIG) cannot be read")]
     Unreadable(PathBuf, #[source] io::Error),
-    #[error("the configuration file {0} is not valid: {1}")]
+    #[error("the configuration file {0} (--config, SKALD_CONFIG) is not valid: {1}")]
     Invalid(PathBuf, String),
 }
 
@@ -122,11 +124,11 @@ fn explain(
         return ConfigError::Help(error);
     }
     let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else {
-        return ConfigError::Usage(words(&error));
+        return ConfigError::Usage(words::of_clap(&error));
     };
     let flag = shown.split([' ', '=']).next().unwrap_or_default();
     let Some(arg) = file::find(command, &|arg| arg.get_long() == flag.strip_prefix("--")) else {
-        return ConfigError::Usage(words(&error));
+        return ConfigError::Usage(words::of_clap(&error));
     };
     let given = args.iter().any(|given| given.to_string_lossy().starts_with(flag));
     let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
@@ -137,7 +139,7 @@ fn explain(
         }
         None => flag.to_owned(),
     };
-    let why = if is_secret(arg) { discreet(&error) } else { words(&error) };
+    let why = if is_secret(arg) { discreet(&error) } else { words::of_clap(&error) };
     ConfigError::Usage(format!("{name}: {why}"))
 }
 
@@ -151,12 +153,6 @@ fn discreet(error: &clap::Error) -> String {
         Some(cause) if value.is_empty() || !cause.contains(value) => cause,
         _ => "the value is not valid".to_owned(),
     }
-}
-
-/// What clap says, without its own prefix.
-fn words(error: &clap::Error) -> String {
-    let text = error.to_string();
-    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
 }
 
 // === impl Setting ===

@@ -21,6 +21,7 @@ use crate::{
     caller::{Caller, Passage},
     deadline,
     gate::{Gate, Services, View},
+    patience::Patient,
     shutdown::Shutdown,
     status, telemetry,
 };
@@ -60,7 +61,8 @@ impl Door {
         &self.0.auth
     }
 
-    async fn enter(&self, mut request: Request<Body>) -> Response<Body> {
+    async fn enter(&self, request: Request<Body>) -> Response<Body> {
+        let mut request = request.map(Patient::body);
         let passage = Passage::of(request.headers());
         let routes = match self.admit(passage.clone(), &mut request) {
             Ok(routes) => routes,

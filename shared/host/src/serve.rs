@@ -3,14 +3,16 @@
 use std::{io, time::Duration};
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header::ORIGIN};
-use kernel::limits::{CONNECTION_CALLS_MAX, DRAIN_SECONDS_DEFAULT, HEADER_BYTES_MAX};
+use kernel::limits::{
+    CONNECTION_CALLS_MAX, CONNECTIONS_MAX, DRAIN_SECONDS_DEFAULT, GREETING_MS_MAX, HEADER_BYTES_MAX,
+};
 use tokio::net::TcpListener;
-use tonic::transport::{Server, server::TcpIncoming};
+use tonic::transport::Server;
 use tonic_web::GrpcWebLayer;
 use tower::util::MapRequestLayer;
 use tower_http::cors::{AllowHeaders, CorsLayer, ExposeHeaders};
 
-use crate::{answer::REPLAYED, auth::AuthError, door::Door, gate::NEVER_BUILT};
+use crate::{answer::REPLAYED, auth::AuthError, door::Door, gate::NEVER_BUILT, incoming};
 
 /// How a port is served.
 #[derive(Debug, Clone)]
@@ -19,6 +21,8 @@ pub struct ServeOptions {
     pub origins: Vec<HeaderValue>,
     /// How long open calls and tasks may take to end by themselves.
     pub drain: Duration,
+    /// Connections at the same time.
+    pub connections: usize,
 }
 
 /// Why a port was not served, or no longer is.
@@ -34,12 +38,14 @@ pub enum ServeError {
 
 /// How long the cut answers may take to leave.
 const CUT_GRACE: Duration = Duration::from_secs(1);
+const GREETING_WITHIN: Duration = Duration::from_millis(GREETING_MS_MAX);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
 const KEEPALIVE_WITHIN: Duration = Duration::from_secs(10);
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self { origins: Vec::new(), drain: Duration::from_secs(DRAIN_SECONDS_DEFAULT) }
+        let drain = Duration::from_secs(DRAIN_SECONDS_DEFAULT);
+        Self { origins: Vec::new(), drain, connections: CONNECTIONS_MAX }
     }
 }
 
@@ -67,7 +73,7 @@ pub async fn serve(
         .layer(GrpcWebLayer::new())
         .serve_with_incoming_shutdown(
             door,
-            TcpIncoming::from(listener).with_nodelay(Some(true)),
+            incoming::counted(listener, options.connections, GREETING_WITHIN),
             shutdown.stopping(),
         );
     let ended = async {

@@ -1,8 +1,6 @@
 //! Every limit that a caller can meet or an operator can feel, with its reason. What only steers an algorithm — a
 //! table's size, a batch, how many names a message shows — stands beside it.
 
-use std::num::NonZeroU32;
-
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
@@ -263,6 +261,13 @@ pub const ANSWER_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Calls at the same time on one connection.
 pub const CONNECTION_CALLS_MAX: u32 = 1_024;
+/// Connections of one port at the same time; more wait to be accepted. A connection that says nothing is asked
+/// every 30 seconds whether it is still there, and one of HTTP/1 is closed where it sends no request for as long.
+pub const CONNECTIONS_MAX: usize = 4_096;
+/// How long a new connection may take to say the first words of HTTP.
+pub const GREETING_MS_MAX: u64 = 10 * 1_000;
+/// How long any request that comes in pieces may pause between two of them; uploads have less.
+pub const REQUEST_PAUSE_MS_MAX: u64 = 60 * 1_000;
 /// All headers of one call.
 pub const HEADER_BYTES_MAX: u32 = 32 * KIB as u32;
 /// How long open calls and tasks may take to end when a process is asked to.
@@ -276,4 +281,10 @@ pub const STORE_WAIT_MS: u64 = 5 * 1_000;
 /// Readers of one SQLite file at the same time.
 pub const SQLITE_READERS_MAX: u32 = 8;
 /// PostgreSQL connections of one service when the operator names no number.
-pub const POSTGRES_CONNECTIONS_DEFAULT: NonZeroU32 = NonZeroU32::new(16).unwrap();
+pub const POSTGRES_CONNECTIONS_DEFAULT: u32 = 16;
+/// Connections of one service to PostgreSQL that an operator may ask for.
+pub const POSTGRES_CONNECTIONS_MAX: u32 = 1_000;
+/// Turns that one process judges at the same time unless the operator says otherwise.
+pub const JUDGES_DEFAULT: usize = 4;
+/// Turns judged at the same time that an operator may ask for.
+pub const JUDGES_MAX: usize = 1_000;

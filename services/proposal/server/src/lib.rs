@@ -11,7 +11,7 @@ mod proposals;
 mod store;
 mod worker;
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::sync::Arc;
 
 use host::{
     database::{DatabaseError, Place},
@@ -49,9 +49,6 @@ pub struct Server {
     worker: Arc<Worker>,
     judges: usize,
 }
-
-/// Turns judged at the same time unless the operator says otherwise.
-pub const JUDGES_DEFAULT: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 
 /// Opens the store and puts the service together; nothing runs yet.
 pub async fn build(

@@ -9,7 +9,7 @@ use std::{
 use clap::{Arg, Command};
 use toml::{Table, Value};
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, of_toml};
 
 /// The file that the command line names; read before clap, because clap's defaults come from it.
 pub(super) fn path(args: &[OsString]) -> Option<PathBuf> {
@@ -30,7 +30,7 @@ pub(super) fn read(
     let unreadable = |error| ConfigError::Unreadable(path.to_owned(), error);
     let invalid = |why| ConfigError::Invalid(path.to_owned(), why);
     let text = fs::read_to_string(path).map_err(unreadable)?;
-    let table: Table = text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;
+    let table: Table = text.parse().map_err(|error| invalid(of_toml(&error)))?;
     let entry = |(key, value): (String, Value)| {
         if find(command, &|arg| arg.get_id() == key.as_str() && arg.get_env().is_some()).is_none() {
             return Err(invalid(format!("{key} is no setting")));

@@ -1,9 +1,12 @@
 //! The settings that every process has, whichever services it serves.
 
-use std::{io, net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
+use clap::value_parser;
 use http::HeaderValue;
-use kernel::limits::{DRAIN_SECONDS_DEFAULT, POSTGRES_CONNECTIONS_DEFAULT};
+use kernel::limits::{
+    DRAIN_SECONDS_DEFAULT, POSTGRES_CONNECTIONS_DEFAULT, POSTGRES_CONNECTIONS_MAX,
+};
 
 use crate::{
     auth::{AuthError, AuthMode, Authenticator, mesh::MeshToken},
@@ -59,8 +62,9 @@ pub struct PlaceArgs {
     pub database_url: Option<PostgresUrl>,
 
     /// PostgreSQL connections of each service.
-    #[arg(long, env = "SKALD_DATABASE_CONNECTIONS", default_value_t = POSTGRES_CONNECTIONS_DEFAULT)]
-    pub database_connections: NonZeroU32,
+    #[arg(long, env = "SKALD_DATABASE_CONNECTIONS", default_value_t = POSTGRES_CONNECTIONS_DEFAULT,
+        value_parser = value_parser!(u32).range(1..=i64::from(POSTGRES_CONNECTIONS_MAX)))]
+    pub database_connections: u32,
 }
 
 /// A browser's `Origin` header: scheme and authority, nothing behind them.
@@ -81,10 +85,9 @@ impl PlaceArgs {
     /// The data folder, locked, or PostgreSQL.
     pub fn open(&self) -> Result<Place, DatabaseError> {
         match &self.database_url {
-            Some(url) => Ok(Place::Postgres {
-                url: url.clone(),
-                connections: self.database_connections.get(),
-            }),
+            Some(url) => {
+                Ok(Place::Postgres { url: url.clone(), connections: self.database_connections })
+            }
             None => DataFolder::open(&self.data_dir).map(Place::Folder),
         }
     }
@@ -108,7 +111,7 @@ impl HostArgs {
 
     pub fn serve_options(&self) -> ServeOptions {
         let drain = Duration::from_secs(self.drain_seconds);
-        ServeOptions { origins: self.cors_origins.clone(), drain }
+        ServeOptions { origins: self.cors_origins.clone(), drain, ..ServeOptions::default() }
     }
 }
 

@@ -108,3 +108,21 @@ async fn a_port_for_the_world_without_authentication_is_refused() {
     let refused = serve(listener, door, Default::default()).await.expect_err("refused");
     assert!(matches!(refused, ServeError::Auth(AuthError::OpenBind(_))), "{refused}");
 }
+
+#[tokio::test]
+async fn a_connection_over_the_limit_waits_until_another_has_gone() {
+    let world = start(Stub::default(), ServeOptions { connections: 1, ..Default::default() }).await;
+    let first = HealthClient::new(channel(&world));
+    let ask = |mut client: HealthClient<Channel>| async move {
+        let request = HealthCheckRequest { service: String::new() };
+        client.check(request).await.map(|answer| answer.into_inner().status)
+    };
+    assert_eq!(within(ask(first.clone())).await.expect("served"), 1);
+    let waiting = tokio::spawn(ask(HealthClient::new(channel(&world))));
+    for _ in 0..50 {
+        assert_eq!(within(ask(first.clone())).await.expect("served"), 1);
+    }
+    assert!(!waiting.is_finished(), "there is no place for it");
+    drop(first);
+    assert_eq!(within(waiting).await.expect("no panic").expect("served now"), 1);
+}
