@@ -23,5 +23,6 @@ mod promise_8_breakout;
 mod promise_8_wire;
 mod races;
 mod scenario;
+mod starting;
 mod tidy;
 mod unknown_values;

@@ -8,7 +8,11 @@ use crate::{Failure, cli::TokenArgs};
 pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
     let token = if args.hash {
         // Arguments can be read by every user of the machine.
-        std::io::read_to_string(std::io::stdin()).map_err(Failure::run)?
+        let token = std::io::read_to_string(std::io::stdin()).map_err(Failure::run)?;
+        if token.trim_end().is_empty() {
+            return Err(Failure::usage("--hash: there is no token on standard input"));
+        }
+        token
     } else {
         let token = auth::new_token().map_err(Failure::run)?;
         anstream::println!("token = \"{token}\"");

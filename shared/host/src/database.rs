@@ -31,7 +31,7 @@ pub enum Place {
 pub enum DatabaseError {
     #[error("the data folder {0} is in use by process {1}")]
     FolderInUse(PathBuf, String),
-    #[error("the data folder {0} cannot be used")]
+    #[error("the data folder {0} (SKALD_DATA_DIR) cannot be used")]
     Folder(PathBuf, #[source] std::io::Error),
     #[error("the address of PostgreSQL begins with postgres://")]
     Scheme,

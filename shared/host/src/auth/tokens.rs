@@ -28,6 +28,7 @@ use serde::Deserialize;
 use crate::{
     auth::Identity,
     caller::{Grant, Grants},
+    config::of_toml,
 };
 
 /// A token file and what it said when last read.
@@ -151,7 +152,7 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
 }
 
 fn parse(text: &str) -> Result<Policy, String> {
-    let document: Document = toml::from_str(text).map_err(|error| error.to_string())?;
+    let document: Document = toml::from_str(text).map_err(|error| of_toml(&error))?;
     let mut policy = Policy::default();
     for (at, entry) in document.token.into_iter().enumerate() {
         let scopes = entry
