@@ -95,6 +95,8 @@ pub const WORLD_KEY_BYTES_MAX: usize = 2 * MIB;
 pub const EXPANDED_KEY_BYTES_MAX: usize = 256 * KIB;
 /// An entry's or a selection's scan depth: the widest that SillyTavern knows.
 pub const SCAN_DEPTH_MAX: u32 = 1_000;
+/// Times that a request reads a world's keys with macros anew, after lore that wrote variables.
+pub const KEY_EXPANSIONS_MAX: usize = 64;
 /// Messages scanned for keys when the request names no number.
 pub const SCAN_MESSAGES_DEFAULT: usize = 128;
 /// Messages scanned for keys at the most.

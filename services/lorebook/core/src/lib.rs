@@ -4,6 +4,8 @@ pub mod activation;
 pub mod matcher;
 pub mod regex_key;
 
+mod codes;
+
 pub mod change;
 pub mod edit;
 pub mod entry;

@@ -14,7 +14,6 @@ use lorebook_core::{
         Tools, activate,
     },
     matcher::HitCache,
-    projection::into_effective,
 };
 use macros::{Card, ChatLine, Environment, Variables};
 
@@ -125,7 +124,7 @@ impl Lorebook {
         // It may have moved since it was listed; what was read is kept under its own key.
         let key = Key::of(owner, &listed);
         let lorebook = self.clone();
-        let compile = move || CompiledWorld::new(listed.world, into_effective(entries));
+        let compile = move || CompiledWorld::new(listed.world, entries);
         let compiled = move || lorebook.compiled.get_or(key, compile);
         Ok(Some(tokio::task::spawn_blocking(compiled).await?))
     }

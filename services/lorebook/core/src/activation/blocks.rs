@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use indexmap::IndexMap;
+
 use super::output::Activated;
 use crate::vocabulary::{EntryRole, Layer, Position};
 
@@ -40,20 +42,19 @@ pub struct Block<'a> {
 /// A text ascends in `order`, and of equal orders the later activated comes first. Outlets and the
 /// top of the examples are the other way round. Empty texts are in no block.
 pub fn blocks(entries: &[Activated]) -> Vec<Block<'_>> {
-    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut places: IndexMap<Place, Vec<&Activated>> = IndexMap::new();
     for entry in by_order(entries).into_iter().filter(|entry| !entry.text.is_empty()) {
-        let Some(place) = Place::of(entry) else { continue };
-        match blocks.iter_mut().find(|block| block.place == place) {
-            Some(block) => block.entries.push(entry),
-            None => blocks.push(Block { place, entries: vec![entry] }),
+        if let Some(place) = Place::of(entry) {
+            places.entry(place).or_default().push(entry);
         }
     }
-    for block in &mut blocks {
-        if !block.place.descends() {
-            block.entries.reverse();
+    let block = |(place, mut entries): (Place, Vec<_>)| {
+        if !place.descends() {
+            entries.reverse();
         }
-    }
-    blocks
+        Block { place, entries }
+    };
+    places.into_iter().map(block).collect()
 }
 
 /// All fired entries, the highest order first, equal ones as they were activated.

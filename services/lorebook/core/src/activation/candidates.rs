@@ -1,8 +1,8 @@
 //! Which entries take part in a scan, and in which order (reference A4).
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use kernel::limits;
+use kernel::{WorldId, limits};
 
 use super::{
     compiled::{CompiledEntry, CompiledWorld, order_descending},
@@ -57,14 +57,15 @@ pub(super) struct Candidates<'s> {
 // === impl Candidates ===
 
 impl<'s> Candidates<'s> {
-    /// Lists the entries of all sources. A world named twice counts by its first source; one that
+    /// Lists the entries of all sources. Of a world that is named twice one source counts: the global
+    /// one, then the session's, the user's, the character's; with `PerWorld` the first. A world that
     /// would go over the limit of entries is left out whole.
     pub fn new(
         sources: &'s [Source],
         order: CandidateOrder,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
-        let kept = reserve(sources, diagnostics);
+        let kept = reserve(once_each(sources, order), diagnostics);
         let worlds: Vec<&CompiledWorld> = kept.iter().map(|source| &*source.world).collect();
         let count = worlds.iter().map(|world| world.entries().len()).sum();
         let mut rows: Vec<Row> = Vec::with_capacity(count);
@@ -118,14 +119,34 @@ fn turns(order: CandidateOrder, kept: &[&Source]) -> Vec<Vec<usize>> {
     }
 }
 
-fn reserve<'s>(sources: &'s [Source], diagnostics: &mut Vec<Diagnostic>) -> Vec<&'s Source> {
+// The worlds that are switched on, each by one source, in the order of these sources.
+fn once_each(sources: &[Source], order: CandidateOrder) -> Vec<&Source> {
+    let rank = |kind: SourceKind| match kind {
+        _ if order == CandidateOrder::PerWorld => 0,
+        SourceKind::Global => 0,
+        SourceKind::Session => 1,
+        SourceKind::User => 2,
+        SourceKind::Character => 3,
+    };
+    let mut chosen: HashMap<&WorldId, usize> = HashMap::new();
+    for (at, source) in sources.iter().enumerate() {
+        let known = chosen.entry(&source.world.world.id).or_insert(at);
+        if rank(source.kind) < rank(sources[*known].kind) {
+            *known = at;
+        }
+    }
+    let is_chosen = |at: usize, source: &Source| chosen[&source.world.world.id] == at;
+    let sources = sources.iter().enumerate();
+    let chosen =
+        sources.filter(|&(at, source)| source.world.world.enabled && is_chosen(at, source));
+    chosen.map(|(_, source)| source).collect()
+}
+
+fn reserve<'s>(sources: Vec<&'s Source>, diagnostics: &mut Vec<Diagnostic>) -> Vec<&'s Source> {
     let mut kept: Vec<&Source> = Vec::new();
     let mut reserved = 0;
     for source in sources {
         let world = &source.world.world;
-        if !world.enabled || kept.iter().any(|known| known.world.world.id == world.id) {
-            continue;
-        }
         let count = source.world.entries().len();
         if reserved + count > limits::RUNTIME_ENTRIES_MAX {
             let detail = format!(

@@ -1,18 +1,23 @@
 //! A world made ready to be activated: decorators taken off, keys compiled, candidates sorted.
 
-use std::{collections::BTreeSet, sync::OnceLock};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
-use kernel::{Digest, EntryId, digest_parts, limits};
+use kernel::{Digest, EntryId, digest, digest_parts, limits};
 
 use super::{
+    Defects,
     decorators::{self, Decorators},
-    diagnostic::{Code, Diagnostic},
+    diagnostic::{Code, Diagnostic, SkipReason},
     expander::may_hold_macros,
     tokens::TokenCounter,
 };
 use crate::{
     entry::Entry,
     matcher::{Key, KeyAutomata, KeyOptions, KeyTable, MatchMode, WordBoundary},
+    projection::{self, LeftOut, Projected},
     regex_key,
     vocabulary::{EntryRole, Position},
     world::World,
@@ -22,7 +27,10 @@ use crate::{
 #[derive(Debug)]
 pub struct CompiledWorld {
     pub world: World,
+    /// The effective ones, in the order of the file.
     entries: Vec<CompiledEntry>,
+    /// Rows that are not in effect.
+    left_out: Vec<(SkipReason, EntryId)>,
     /// Entries by `order` descending, ties by place: their turn among the world's candidates.
     by_order: Vec<u32>,
     /// Entries by id, to find one.
@@ -30,7 +38,7 @@ pub struct CompiledWorld {
     keys: KeyTable,
     /// For each plain key the entries that have it as a primary one.
     entries_of_key: Vec<Vec<u32>>,
-    /// The recursion levels that entries wait for.
+    /// The recursion levels that entries wait for, switched off ones included (reference A8).
     levels: BTreeSet<u32>,
     /// Entries to be looked at whatever plain keys are found.
     always: Vec<u32>,
@@ -49,22 +57,41 @@ pub struct CompiledEntry {
     pub primary: Vec<Key>,
     pub secondary: Vec<Key>,
     pub additional: Vec<Key>,
+    pub excluded: Vec<Key>,
     /// The inclusion groups it is a member of.
     pub groups: Vec<String>,
     /// Moves with any edit; timed effects hang on it. Of the text before macros.
     pub hash: Digest,
-    tokens: OnceLock<(&'static str, u32)>,
+    /// Of a text without macros.
+    tokens: OnceLock<Counted>,
+    /// Of the text that its macros gave last.
+    expanded_tokens: Mutex<Option<(Digest, Counted)>>,
+}
+
+/// A number of tokens, and who counted them.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    counter: &'static str,
+    tokens: u32,
 }
 
 // === impl CompiledWorld ===
 
 impl CompiledWorld {
-    /// Compiles the effective entries of a world, in the order of its file. Plain keys are compiled
-    /// for the modes that scans ask for, when they first do: `prepare` does it ahead of them.
-    pub fn new(world: World, entries: Vec<Entry>) -> Self {
+    /// Compiles the rows of a world, in the order of its file: those that the projection leaves in
+    /// effect. Plain keys are compiled for the modes that scans ask for, when they first do:
+    /// `prepare` does it ahead of them.
+    pub fn new(world: World, rows: Vec<Entry>) -> Self {
+        Self::with_defects(world, rows, Defects::default())
+    }
+
+    /// The same as SillyTavern would read it. For tests and explanations only.
+    pub fn with_defects(world: World, rows: Vec<Entry>, defects: Defects) -> Self {
+        let Projected { effective, left_out } = projection::project(rows);
+        let levels = levels(&effective, &left_out);
         let mut keys = KeyTable::new(limits::WORLD_KEY_BYTES_MAX);
-        let entries: Vec<CompiledEntry> =
-            entries.into_iter().map(|entry| CompiledEntry::new(&world, entry, &mut keys)).collect();
+        let compile = |entry| CompiledEntry::new(&world, entry, &mut keys, defects);
+        let entries: Vec<CompiledEntry> = effective.into_iter().map(compile).collect();
         keys.close();
         let mut by_order: Vec<u32> = (0..entries.len() as u32).collect();
         by_order.sort_by(|&a, &b| order_descending(&entries[a as usize], &entries[b as usize]));
@@ -75,9 +102,9 @@ impl CompiledWorld {
         for (at, entry) in entries.iter().enumerate() {
             entry.register(at as u32, &mut entries_of_key, &mut always);
         }
-        let levels = entries.iter().map(|one| one.entry.body.delay_until_recursion);
         let mut compiled = Self {
-            levels: levels.filter(|&level| level > 0).collect(),
+            levels,
+            left_out: left_out.into_iter().map(|(why, row)| (why.into(), row.id)).collect(),
             diagnostics: Vec::new(),
             automata: std::array::from_fn(|_| OnceLock::new()),
             world,
@@ -105,6 +132,11 @@ impl CompiledWorld {
         let of = |at: &u32| &self.entries[*at as usize];
         let found = self.by_id.binary_search_by(|at| of(at).entry.id.cmp(id)).ok()?;
         Some(of(&self.by_id[found]))
+    }
+
+    /// The rows that are not in effect, each with the reason.
+    pub fn left_out(&self) -> &[(SkipReason, EntryId)] {
+        &self.left_out
     }
 
     /// Bytes of the compiled automata.
@@ -169,6 +201,13 @@ impl CompiledWorld {
     }
 }
 
+// Those of effective and of disabled entries; other rows are no lore of the file's.
+fn levels(effective: &[Entry], left_out: &[(LeftOut, Entry)]) -> BTreeSet<u32> {
+    let disabled = left_out.iter().filter(|(why, _)| *why == LeftOut::Disabled).map(|(_, row)| row);
+    let levels = effective.iter().chain(disabled).map(|row| row.body.delay_until_recursion);
+    levels.filter(|&level| level > 0).collect()
+}
+
 /// Higher `order` first.
 pub(super) fn order_descending(a: &CompiledEntry, b: &CompiledEntry) -> std::cmp::Ordering {
     let (a, b) = (a.entry.body.order, b.entry.body.order);
@@ -179,9 +218,9 @@ pub(super) fn order_descending(a: &CompiledEntry, b: &CompiledEntry) -> std::cmp
 // === impl CompiledEntry ===
 
 impl CompiledEntry {
-    fn new(world: &World, entry: Entry, keys: &mut KeyTable) -> Self {
+    fn new(world: &World, entry: Entry, keys: &mut KeyTable, defects: Defects) -> Self {
         let body = &entry.body;
-        let (decorators, content) = decorators::strip(&body.content);
+        let (decorators, content) = decorators::strip(&body.content, !defects.decorators_dropped);
         let options = KeyOptions {
             case_sensitive: body.case_sensitive.or(world.settings.case_sensitive),
             whole_words: body.match_whole_words.or(world.settings.match_whole_words),
@@ -193,12 +232,14 @@ impl CompiledEntry {
             primary: compile(&body.keys),
             secondary: compile(&body.secondary_keys),
             additional: compile(&decorators.additional_keys),
+            excluded: compile(&decorators.exclude_keys),
             groups: groups(&body.group),
             hash: hash(world, &entry),
             content: content.to_owned(),
             content_holds_macros: may_hold_macros(content),
             decorators,
             tokens: OnceLock::new(),
+            expanded_tokens: Mutex::new(None),
             entry,
         }
     }
@@ -222,11 +263,18 @@ impl CompiledEntry {
 
     /// Tokens of its text: counted once as long as the text and the counter stay the same.
     pub fn tokens(&self, text: &str, counter: &dyn TokenCounter) -> u32 {
-        if self.content_holds_macros {
-            return counter.count(text);
+        let count = || Counted { counter: counter.name(), tokens: counter.count(text) };
+        let is_mine = |counted: &Counted| counted.counter == counter.name();
+        if !self.content_holds_macros {
+            let known = self.tokens.get_or_init(count);
+            return if is_mine(known) { known.tokens } else { count().tokens };
         }
-        let &(name, tokens) = self.tokens.get_or_init(|| (counter.name(), counter.count(text)));
-        if name == counter.name() { tokens } else { counter.count(text) }
+        let hash = digest(text.as_bytes());
+        let lock = || self.expanded_tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().filter(|(of, counted)| *of == hash && is_mine(counted));
+        let (_, counted) = known.unwrap_or_else(|| (hash, count()));
+        *lock() = Some((hash, counted));
+        counted.tokens
     }
 
     // What can fire it: plain keys by themselves, anything else by looking at it each time.

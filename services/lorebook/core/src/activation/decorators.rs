@@ -1,10 +1,13 @@
 //! Decorators: lines at the start of a content that change how the entry fires (reference A4).
 //!
 //! SillyTavern knows `@@activate` and `@@dont_activate` and drops the others. An extension of ours
-//! honours five more of the V3 specification: `@@depth N`, `@@role R`, `@@position P`,
-//! `@@scan_depth N` and `@@additional_keys A,B`, where the value can be read.
+//! honours six more of the V3 specification: `@@depth N`, `@@role R`, `@@position P`,
+//! `@@scan_depth N`, `@@additional_keys A,B` and `@@exclude_keys A,B`, where the value can be read.
 
-use crate::vocabulary::{EntryRole, Position};
+use crate::{
+    keys_text,
+    vocabulary::{EntryRole, Position},
+};
 
 /// What the decorators of an entry ask for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,21 +20,24 @@ pub struct Decorators {
     pub scan_depth: Option<u32>,
     /// One of them must match beside the primary keys.
     pub additional_keys: Vec<String>,
+    /// None of them may match.
+    pub exclude_keys: Vec<String>,
     /// Lines that had no effect.
     pub ignored: Vec<String>,
 }
 
-/// Takes the decorators off a content. A content of nothing else stays as it is.
-pub fn strip(content: &str) -> (Decorators, &str) {
+/// Takes the decorators off a content. A content of nothing else stays as it is. Without
+/// `extensions` only SillyTavern's two are known.
+pub fn strip(content: &str, extensions: bool) -> (Decorators, &str) {
     let mut decorators = Decorators::default();
     let mut rest = content;
     let mut is_after_unknown = false;
     while rest.starts_with("@@") {
         let Some((line, after)) = rest.split_once('\n') else {
-            decorators.read_line(rest, is_after_unknown);
+            decorators.read_line(rest, is_after_unknown, extensions);
             return (decorators, content);
         };
-        is_after_unknown = decorators.read_line(line, is_after_unknown);
+        is_after_unknown = decorators.read_line(line, is_after_unknown, extensions);
         rest = after;
     }
     (decorators, rest)
@@ -41,7 +47,7 @@ pub fn strip(content: &str) -> (Decorators, &str) {
 
 impl Decorators {
     // `@@@x` stands in for the line before it if that is unknown. Answers whether this line is.
-    fn read_line(&mut self, line: &str, is_after_unknown: bool) -> bool {
+    fn read_line(&mut self, line: &str, is_after_unknown: bool, extensions: bool) -> bool {
         let fallback = line.strip_prefix("@@@");
         if fallback.is_some() && !is_after_unknown {
             return false;
@@ -57,7 +63,7 @@ impl Decorators {
                 self.dont_activate = true;
                 true
             }
-            _ => self.read_value(name, value.trim()).is_some(),
+            _ => extensions && self.read_value(name, value.trim()).is_some(),
         };
         if !has_effect {
             self.ignored.push(line.to_owned());
@@ -89,15 +95,17 @@ impl Decorators {
                     _ => return None,
                 });
             }
-            "additional_keys" => {
-                let keys = value.split(',').map(str::trim).filter(|key| !key.is_empty());
-                self.additional_keys.extend(keys.map(str::to_owned));
-                (!value.is_empty()).then_some(())?;
-            }
+            "additional_keys" => self.additional_keys.extend(keys(value)?),
+            "exclude_keys" => self.exclude_keys.extend(keys(value)?),
             _ => return None,
         }
         Some(())
     }
+}
+
+// Keys as a person typed them; None if there are none.
+fn keys(value: &str) -> Option<Vec<String>> {
+    Some(keys_text::split(value)).filter(|keys| !keys.is_empty())
 }
 
 #[cfg(test)]
@@ -106,7 +114,7 @@ mod tests {
 
     #[track_caller]
     fn check(content: &str, expected: Decorators, rest: &str) {
-        let (mut decorators, stripped) = strip(content);
+        let (mut decorators, stripped) = strip(content, true);
         decorators.ignored.clear();
         assert_eq!((decorators, stripped), (expected, rest));
     }
@@ -151,20 +159,39 @@ mod tests {
     }
 
     #[test]
-    fn the_five_of_the_specification_are_honoured() {
+    fn six_more_of_the_specification_are_honoured() {
         check(
-            "@@depth 2\n@@role assistant\n@@scan_depth 5\n@@additional_keys a, b\ntext",
+            "@@depth 2\n@@role assistant\n@@scan_depth 5\n@@additional_keys a, /b,c/\n@@exclude_keys d\ntext",
             Decorators {
                 depth: Some(2),
                 role: Some(EntryRole::Assistant),
                 position: Some(Position::AtDepth),
                 scan_depth: Some(5),
-                additional_keys: vec!["a".into(), "b".into()],
+                additional_keys: vec!["a".into(), "/b,c/".into()],
+                exclude_keys: vec!["d".into()],
                 ..Decorators::default()
             },
             "text",
         );
         let position = Some(Position::AfterChar);
         check("@@position after_desc\nx", Decorators { position, ..Decorators::default() }, "x");
+    }
+
+    #[test]
+    fn what_has_no_effect_is_named_and_never_reaches_the_text() {
+        let lines =
+            "@@depth -1\n@@role narrator\n@@additional_keys ,\n@@is_greeting 2\n@@activate now";
+        let content = format!("{lines}\ntext");
+        let (decorators, rest) = strip(&content, true);
+        assert_eq!((decorators.ignored.join("\n").as_str(), rest), (lines, "text"));
+        assert_eq!(Decorators { ignored: Vec::new(), ..decorators }, Decorators::default());
+    }
+
+    #[test]
+    fn sillytavern_knows_two() {
+        let (decorators, rest) = strip("@@depth 2\n@@@activate\ntext", false);
+        assert_eq!((decorators.activate, decorators.depth, rest), (true, None, "text"));
+        let (decorators, _) = strip("@@depth 2\n@@@activate\ntext", true);
+        assert_eq!((decorators.activate, decorators.depth), (false, Some(2)));
     }
 }

@@ -16,13 +16,16 @@ pub struct Defects {
     pub zero_percent_fires: bool,
     /// A key of white space matches every text.
     pub blank_keys_match: bool,
+    /// Of the specification's decorators only `@@activate` and `@@dont_activate` have an effect.
+    /// Takes effect when a world is compiled: [`super::CompiledWorld::with_defects`].
+    pub decorators_dropped: bool,
 }
 
 // === impl Defects ===
 
 impl Defects {
     /// Each defect alone, under its name.
-    pub fn each() -> [(&'static str, Self); 6] {
+    pub fn each() -> [(&'static str, Self); 7] {
         let off = Self::default();
         [
             ("double_group_removal", Self { double_group_removal: true, ..off }),
@@ -31,6 +34,7 @@ impl Defects {
             ("dropped_text_leaks", Self { dropped_text_leaks: true, ..off }),
             ("zero_percent_fires", Self { zero_percent_fires: true, ..off }),
             ("blank_keys_match", Self { blank_keys_match: true, ..off }),
+            ("decorators_dropped", Self { decorators_dropped: true, ..off }),
         ]
     }
 }

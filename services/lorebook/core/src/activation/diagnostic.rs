@@ -2,6 +2,8 @@
 
 use kernel::{EntryId, WorldId};
 
+use crate::{codes::codes, projection::LeftOut};
+
 /// Something that did not do what its author may have meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -20,77 +22,78 @@ pub struct Skipped {
     pub reason: SkipReason,
 }
 
-macro_rules! codes {
-    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$about])* $variant,)* }
-
-        impl $name {
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// The stable name on the wire.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-    };
-}
-
 codes! {
     /// The diagnostics of activation.
     Code {
-        /// The token budget is used up; this entry is left out.
-        BudgetExceeded = "LORE_BUDGET_EXCEEDED",
-        /// The world's own token budget is used up; this entry is left out.
-        WorldBudgetExceeded = "LORE_WORLD_BUDGET_EXCEEDED",
-        /// The world's keys hold more bytes than are compiled; so many keys match nothing.
-        KeyBytesLimit = "LORE_KEY_BYTES_LIMIT",
-        /// Keys with macros expand to more bytes than one scan compiles; so many match nothing.
-        ExpandedKeyBytesLimit = "LORE_EXPANDED_KEY_BYTES_LIMIT",
-        /// A key between slashes is no pattern and counts as plain text.
-        RegexInvalid = "LORE_REGEX_INVALID",
-        /// The step limit of patterns is reached; this key counts as not matched.
-        RegexStepsExhausted = "LORE_REGEX_STEPS_EXHAUSTED",
-        /// A key of white space; it matches nothing.
-        KeyBlank = "LORE_KEY_BLANK",
-        /// A decorator line without effect.
-        DecoratorIgnored = "LORE_DECORATOR_IGNORED",
-        /// The entry matched, but its group was taken in an earlier pass.
-        GroupTaken = "LORE_GROUP_TAKEN",
-        /// The position is none of the eight; the text goes nowhere.
-        PositionUnknown = "LORE_POSITION_UNKNOWN",
-        /// An outlet entry names no outlet; the text goes nowhere.
-        OutletUnnamed = "LORE_OUTLET_UNNAMED",
-        /// An id to be forced names no entry of the worlds.
-        ForcedUnknown = "LORE_FORCED_UNKNOWN",
-        /// The world would take the entries of the request over their limit and is left out.
-        RuntimeTotalLimit = "WORLD_BOOK_RUNTIME_TOTAL_LIMIT",
-        /// A macro in a key or a content; the detail names the macro engine's code.
-        Macro = "LORE_MACRO",
+        BudgetExceeded "LORE_BUDGET_EXCEEDED"
+            "the token budget is used up; this entry is left out";
+        WorldBudgetExceeded "LORE_WORLD_BUDGET_EXCEEDED"
+            "the world's own token budget is used up; this entry is left out";
+        KeyBytesLimit "LORE_KEY_BYTES_LIMIT"
+            "the world's keys hold more bytes than are compiled; so many keys match nothing";
+        ExpandedKeyBytesLimit "LORE_EXPANDED_KEY_BYTES_LIMIT"
+            "keys with macros expand to more bytes than one scan compiles; so many match nothing";
+        KeyExpansionsLimit "LORE_KEY_EXPANSIONS_LIMIT"
+            "lore wrote variables in more passes than keys with macros are read anew; they keep what they read last";
+        RegexInvalid "LORE_REGEX_INVALID"
+            "a key between slashes is no pattern and counts as plain text";
+        RegexStepsExhausted "LORE_REGEX_STEPS_EXHAUSTED"
+            "the patterns of this request used up their steps; this one counts as not matched";
+        KeyBlank "LORE_KEY_BLANK"
+            "a key of nothing but white space, or of nothing; it matches nothing";
+        DecoratorIgnored "LORE_DECORATOR_IGNORED"
+            "a decorator line without effect";
+        GroupTaken "LORE_GROUP_TAKEN"
+            "the entry matched, but its group was taken in an earlier pass";
+        PositionUnknown "LORE_POSITION_UNKNOWN"
+            "the position is none of the eight; the text goes nowhere";
+        OutletUnnamed "LORE_OUTLET_UNNAMED"
+            "an outlet entry names no outlet; the text goes nowhere";
+        ForcedUnknown "LORE_FORCED_UNKNOWN"
+            "an id to be forced names no entry of the worlds";
+        RuntimeTotalLimit "WORLD_BOOK_RUNTIME_TOTAL_LIMIT"
+            "the world would take the entries of the request over their limit; it is not scanned";
+        Macro "LORE_MACRO"
+            "a macro in a key or a content did not do what it looks like; the detail begins with the macro engine's code";
     }
 }
 
 codes! {
     /// The reasons for which an entry does not fire.
     SkipReason {
-        Disabled = "DISABLED",
-        Trigger = "TRIGGER",
-        CharacterFilter = "CHARACTER_FILTER",
-        Delay = "DELAY",
-        Cooldown = "COOLDOWN",
-        /// Waits for a recursion pass, or for a later level of it.
-        DelayUntilRecursion = "DELAY_UNTIL_RECURSION",
-        ExcludedFromRecursion = "EXCLUDED_FROM_RECURSION",
-        DontActivate = "DONT_ACTIVATE",
-        NoKeys = "NO_KEYS",
-        PrimaryMiss = "PRIMARY_MISS",
-        SecondaryMiss = "SECONDARY_MISS",
-        AdditionalMiss = "ADDITIONAL_MISS",
-        /// Another member of one of its groups went ahead.
-        GroupLost = "GROUP_LOST",
-        Probability = "PROBABILITY",
-        Budget = "BUDGET",
+        Archived "ARCHIVED" "a retired overlay row";
+        Disabled "DISABLED" "switched off";
+        Marker "MARKER" "a row that hides another and says nothing itself";
+        Hidden "HIDDEN" "a live overlay row hides it";
+        Trigger "TRIGGER" "not for this type of generation";
+        CharacterFilter "CHARACTER_FILTER" "not for this character";
+        Delay "DELAY" "the chat has too few messages yet";
+        Cooldown "COOLDOWN" "it fired a short while ago";
+        DelayUntilRecursion "DELAY_UNTIL_RECURSION"
+            "waits for a recursion pass, or for a later level of it";
+        ExcludedFromRecursion "EXCLUDED_FROM_RECURSION" "does not fire in recursion passes";
+        DontActivate "DONT_ACTIVATE" "its decorator keeps it from firing";
+        NoKeys "NO_KEYS" "has no keys";
+        PrimaryMiss "PRIMARY_MISS" "none of its keys is in the text";
+        SecondaryMiss "SECONDARY_MISS" "its secondary keys do not fit their logic";
+        AdditionalMiss "ADDITIONAL_MISS" "none of its decorator's keys is in the text";
+        ExcludedHit "EXCLUDED_HIT" "one of the keys that its decorator excludes is in the text";
+        GroupLost "GROUP_LOST" "another member of one of its groups went ahead";
+        Probability "PROBABILITY" "it lost its roll";
+        Budget "BUDGET" "the tokens were used up";
+    }
+}
+
+// === impl SkipReason ===
+
+impl From<LeftOut> for SkipReason {
+    fn from(why: LeftOut) -> Self {
+        match why {
+            LeftOut::Archived => Self::Archived,
+            LeftOut::Disabled => Self::Disabled,
+            LeftOut::Marker => Self::Marker,
+            LeftOut::Hidden => Self::Hidden,
+        }
     }
 }
 

@@ -39,7 +39,7 @@ impl Scan<'_> {
         Ok((reason, Vec::new()))
     }
 
-    // Switches, filters and effects that no key overrules.
+    // Filters and effects that no key overrules; what is switched off is no candidate at all.
     fn barred(
         &self,
         candidate: Candidate<'_>,
@@ -48,9 +48,6 @@ impl Scan<'_> {
         is_sticky: bool,
     ) -> Result<(), SkipReason> {
         let body = &candidate.compiled.entry.body;
-        if !body.enabled {
-            return Err(SkipReason::Disabled);
-        }
         let generation = self.request.generation.name();
         if !body.triggers.is_empty() && !body.triggers.iter().any(|kind| kind == generation) {
             return Err(SkipReason::Trigger);
@@ -139,6 +136,9 @@ impl Scan<'_> {
             }
             let keys = &compiled.decorators.additional_keys;
             matched.extend(held.into_iter().map(|key| keys[key].clone()));
+        }
+        if self.first_held(candidate.world, &compiled.excluded, window).is_some() {
+            return Err(SkipReason::ExcludedHit);
         }
         Ok(matched)
     }

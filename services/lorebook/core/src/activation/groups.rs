@@ -20,8 +20,10 @@ struct Group {
 
 /// The entries of a pass; losers are taken out without moving the others.
 struct Field {
+    /// The candidate in each place, whether it is still in or not.
+    places: Vec<usize>,
     fresh: Vec<Option<Fresh>>,
-    lost: Vec<Fresh>,
+    lost: Vec<usize>,
     takes_last_along: bool,
 }
 
@@ -40,6 +42,7 @@ impl Scan<'_> {
             return fresh;
         }
         let mut field = Field {
+            places: fresh.iter().map(|one| one.at).collect(),
             fresh: fresh.into_iter().map(Some).collect(),
             lost: Vec::new(),
             takes_last_along: self.request.defects.double_group_removal,
@@ -49,9 +52,9 @@ impl Scan<'_> {
         for group in &mut groups {
             self.choose(group, &mut field, rolls);
         }
-        for lost in &field.lost {
-            self.skip(lost.at, SkipReason::GroupLost);
-            self.lost.insert(lost.at);
+        for &lost in &field.lost {
+            self.skip(lost, SkipReason::GroupLost);
+            self.lost.insert(lost);
         }
         field.fresh.into_iter().flatten().collect()
     }
@@ -215,19 +218,14 @@ impl Field {
 
     // The candidate that stands or stood in the place.
     fn at(&self, place: usize) -> usize {
-        let one = self.fresh[place].as_ref();
-        let lost = || self.lost.iter().find(|one| one.place == place);
-        one.or_else(lost).map_or(0, |one| one.at)
+        self.places[place]
     }
 
     fn remove(&mut self, place: usize) {
-        match self.fresh[place].take() {
-            Some(one) => self.lost.push(Fresh { place, ..one }),
-            None if self.takes_last_along => {
-                let last = self.fresh.iter_mut().rev().find_map(Option::take);
-                self.lost.extend(last);
-            }
-            None => {}
-        }
+        let gone = match self.fresh[place].take() {
+            None if self.takes_last_along => self.fresh.iter_mut().rev().find_map(Option::take),
+            gone => gone,
+        };
+        self.lost.extend(gone.map(|one| one.at));
     }
 }

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use kernel::{EntryId, WorldId};
+use kernel::{EntryId, WorldId, limits};
 
 use super::{
     Request, Source, Tools,
     candidates::Candidates,
     diagnostic::{Code, Diagnostic, SkipReason, Skipped},
     eligibility::Fired,
+    expander::Expander,
     hits::{Hits, Search},
-    output::{Activated, Activation, Stats},
+    output::{Activated, Activation, Reason, Stats},
     settle::Budget,
     texts::Texts,
     timed::{Active, TimedState},
@@ -46,6 +47,9 @@ pub(super) struct Scan<'s> {
     levels: Vec<u32>,
     /// Of the latest pass.
     state: State,
+    /// A text with macros was expanded since the keys were: variables may have moved.
+    pub wrote: bool,
+    key_expansions: usize,
     /// Groups that an entry which fired is in.
     pub taken: HashSet<String>,
     /// Candidates that lost a group.
@@ -66,9 +70,15 @@ pub(super) struct Scan<'s> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fresh {
     pub at: usize,
-    /// Its place in the list of the pass.
-    pub place: usize,
     pub fired: Fired,
+}
+
+/// What an entry says in this pass.
+pub(super) struct Spoken {
+    pub at: usize,
+    pub text: String,
+    /// Tokens that it takes of the budget; none if it was dropped.
+    pub tokens: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +127,8 @@ impl<'s> Scan<'s> {
             level,
             levels,
             state: State::Initial,
+            wrote: false,
+            key_expansions: 1,
             taken: HashSet::new(),
             lost: HashSet::new(),
             said: HashSet::new(),
@@ -144,6 +156,9 @@ impl<'s> Scan<'s> {
             }
             self.passes += 1;
             self.state = state;
+            if std::mem::take(&mut self.wrote) {
+                self.expand_keys_again(tools.expander);
+            }
             self.consider_found_keys();
             let fresh = self.fire(state);
             let fresh = self.settle_groups(fresh, state, tools.rolls);
@@ -167,6 +182,12 @@ impl<'s> Scan<'s> {
                 self.forced.insert(at);
             }
         }
+        for world in &self.candidates.worlds {
+            let id = &world.world.id;
+            world.left_out().iter().for_each(|(_, row)| {
+                unknown.remove(&(id.clone(), row.clone()));
+            });
+        }
         for (world, entry) in unknown {
             let said = Diagnostic::of_entry(Code::ForcedUnknown, &world, &entry, "");
             self.search.diagnostics.push(said);
@@ -179,6 +200,23 @@ impl<'s> Scan<'s> {
         for (world, places) in self.candidates.worlds.iter().zip(&self.candidates.places) {
             self.considered
                 .extend(world.always().iter().map(|&entry| places[entry as usize] as usize));
+        }
+    }
+
+    // SillyTavern reads a key's macros each time it looks for the key.
+    fn expand_keys_again(&mut self, expander: &mut dyn Expander) {
+        for hits in self.hits.iter_mut().filter(|hits| hits.holds_macros()) {
+            if self.key_expansions >= limits::KEY_EXPANSIONS_MAX {
+                let detail = format!("{} times", limits::KEY_EXPANSIONS_MAX);
+                let said =
+                    Diagnostic { code: Code::KeyExpansionsLimit, world: None, entry: None, detail };
+                if !self.search.diagnostics.contains(&said) {
+                    self.search.diagnostics.push(said);
+                }
+                return;
+            }
+            self.key_expansions += 1;
+            hits.expand_again(&self.texts, &mut self.search, expander);
         }
     }
 
@@ -215,21 +253,20 @@ impl<'s> Scan<'s> {
         let mut fresh = Vec::new();
         for at in open {
             match self.eligible(at, state) {
-                Ok(fired) => fresh.push(Fresh { at, place: 0, fired }),
+                Ok(fired) => fresh.push(Fresh { at, fired }),
                 Err(reason) => self.skip(at, reason),
             }
         }
         fresh.sort_by_key(|one| {
-            (!self.active.sticky.contains(&one.at), !self.forced.contains(&one.at), one.at)
+            (!self.active.sticky.contains(&one.at), one.fired.0 != Reason::Forced, one.at)
         });
-        (0..).zip(&mut fresh).for_each(|(place, one)| one.place = place);
         fresh
     }
 
-    fn next_state(&mut self, state: State, spoken: &[(usize, String)]) -> Option<State> {
+    fn next_state(&mut self, state: State, spoken: &[Spoken]) -> Option<State> {
         if !self.budget.overflowed {
-            let mut heard = spoken.iter().filter(|(at, _)| self.is_heard(*at));
-            let some_recurse = heard.any(|(at, _)| self.is_recursive(self.candidates.at(*at)));
+            let mut heard = spoken.iter().filter(|one| self.is_heard(one.at));
+            let some_recurse = heard.any(|one| self.is_recursive(self.candidates.at(one.at)));
             let deeper_texts_heard = state == State::MinActivations
                 && self.request.settings.recursive
                 && !self.texts.recursion.is_empty();
@@ -265,20 +302,13 @@ impl<'s> Scan<'s> {
         !candidate.compiled.entry.body.prevent_recursion && world.recursive_scanning != Some(false)
     }
 
-    fn recurse(&mut self, spoken: &[(usize, String)]) {
-        let heard: Vec<&(usize, String)> =
-            spoken.iter().filter(|(at, _)| self.is_heard(*at)).collect();
+    fn recurse(&mut self, spoken: &[Spoken]) {
+        let heard: Vec<&Spoken> = spoken.iter().filter(|one| self.is_heard(one.at)).collect();
         if heard.is_empty() {
             return;
         }
-        let tokens =
-            |at: usize| self.entries.iter().zip(&self.activated).rev().find(|(_, a)| **a == at);
-        self.budget.kept += heard
-            .iter()
-            .filter_map(|(at, _)| tokens(*at))
-            .map(|(e, _)| u64::from(e.tokens))
-            .sum::<u64>();
-        let texts: Vec<&str> = heard.iter().map(|(_, text)| text.as_str()).collect();
+        self.budget.kept += heard.iter().map(|one| u64::from(one.tokens)).sum::<u64>();
+        let texts: Vec<&str> = heard.iter().map(|one| one.text.as_str()).collect();
         let text = self.texts.recurse(&texts.join("\n"));
         self.search.recursed();
         for hits in &mut self.hits {
@@ -306,20 +336,32 @@ impl<'s> Scan<'s> {
         (world.clone(), candidate.compiled.entry.id.clone())
     }
 
+    // Candidates in their order, then the rows that are none.
+    fn skipped(&self) -> Vec<Skipped> {
+        let reasons = self.reasons.iter().enumerate();
+        let candidates = reasons
+            .filter(|(at, _)| self.standing[*at] != Standing::Activated)
+            .filter_map(|(at, reason)| {
+                let (world, entry) = self.ids(at);
+                Some(Skipped { world, entry, reason: (*reason)? })
+            });
+        let left_out = self.candidates.worlds.iter().flat_map(|world| {
+            world.left_out().iter().map(|(reason, entry)| Skipped {
+                world: world.world.id.clone(),
+                entry: entry.clone(),
+                reason: *reason,
+            })
+        });
+        candidates.chain(left_out).collect()
+    }
+
     fn finish(mut self) -> Activation {
         if !self.request.dry_run {
             for &at in &self.activated {
                 self.timed.start(self.message_count, &self.candidates, at);
             }
         }
-        let reasons = self.reasons.iter().enumerate();
-        let skipped = reasons
-            .filter(|(at, _)| self.standing[*at] != Standing::Activated)
-            .filter_map(|(at, reason)| {
-                let (world, entry) = self.ids(at);
-                Some(Skipped { world, entry, reason: (*reason)? })
-            })
-            .collect();
+        let skipped = if self.request.explain { self.skipped() } else { Vec::new() };
         let revision =
             |world: &&super::CompiledWorld| (world.world.id.clone(), world.world.content_revision);
         Activation {

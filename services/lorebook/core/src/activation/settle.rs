@@ -5,7 +5,7 @@ use super::{
     candidates::Candidate,
     diagnostic::{Code, Diagnostic, SkipReason},
     output::Activated,
-    scan::{Fresh, Scan, Standing},
+    scan::{Fresh, Scan, Spoken, Standing},
 };
 use crate::vocabulary::Position;
 
@@ -24,11 +24,7 @@ pub(super) struct Budget {
 impl Scan<'_> {
     // Rolls probabilities, expands texts and spends the budget. Answers which entries may be heard
     // by later passes, with their texts.
-    pub(super) fn settle(
-        &mut self,
-        fresh: Vec<Fresh>,
-        tools: &mut Tools<'_>,
-    ) -> Vec<(usize, String)> {
+    pub(super) fn settle(&mut self, fresh: Vec<Fresh>, tools: &mut Tools<'_>) -> Vec<Spoken> {
         let mut spoken = Vec::new();
         let mut pass_tokens = 0;
         for one in fresh {
@@ -37,7 +33,8 @@ impl Scan<'_> {
             if self.budget.overflowed && !body.ignore_budget {
                 self.drop_by_budget(one.at, Code::BudgetExceeded);
                 if self.request.defects.dropped_text_leaks {
-                    spoken.push((one.at, candidate.compiled.content.clone()));
+                    let text = candidate.compiled.content.clone();
+                    spoken.push(Spoken { at: one.at, text, tokens: 0 });
                 }
                 continue;
             }
@@ -49,13 +46,13 @@ impl Scan<'_> {
             }
             let expansion = self.expand(candidate, tools);
             let tokens = candidate.compiled.tokens(&expansion.text, tools.tokens);
-            pass_tokens += u64::from(tokens);
-            let text = expansion.text.clone();
-            if self.spend(one.at, tokens, pass_tokens) {
+            let (at, text) = (one.at, expansion.text.clone());
+            if self.spend(one.at, tokens, pass_tokens + u64::from(tokens)) {
+                pass_tokens += u64::from(tokens);
                 self.activate(one, expansion, tokens);
-                spoken.push((self.activated[self.activated.len() - 1], text));
+                spoken.push(Spoken { at, text, tokens });
             } else if self.request.defects.dropped_text_leaks {
-                spoken.push((one.at, text));
+                spoken.push(Spoken { at, text, tokens: 0 });
             }
         }
         spoken
@@ -79,6 +76,7 @@ impl Scan<'_> {
         }
         let world = &self.candidates.worlds[candidate.world].world.id;
         let entry = &compiled.entry.id;
+        self.wrote = true;
         let expansion = tools.expander.expand(&compiled.content, &format!("lore:{world}:{entry}"));
         for said in &expansion.diagnostics {
             let detail = format!("{} {}", said.code.as_str(), said.macro_text);

@@ -26,6 +26,15 @@ pub(super) struct Extra {
     pub text: Arc<str>,
 }
 
+/// Where a text stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spot {
+    /// Counted from the newest message.
+    Message(u32),
+    /// Behind the messages, under this bit.
+    Extra(u8),
+}
+
 /// Which texts an entry sees: so many messages, and the extras of these bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Window {
@@ -92,6 +101,14 @@ impl Texts {
         let text: Arc<str> = format!("{START}{text}").into();
         self.recursion.push(Arc::clone(&text));
         text
+    }
+
+    /// Every text that can be matched so far.
+    pub fn all(&self) -> impl Iterator<Item = (Spot, &Arc<str>)> {
+        let messages = (0..).zip(&self.messages).map(|(at, text)| (Spot::Message(at), text));
+        let extras = self.extras.iter().map(|extra| (Spot::Extra(extra.bit), &extra.text));
+        let recursion = self.recursion.iter().map(|text| (Spot::Extra(RECURSION), text));
+        messages.chain(extras).chain(recursion)
     }
 
     /// What an entry sees. Windows that hold the same texts are equal.

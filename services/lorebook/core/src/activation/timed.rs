@@ -77,7 +77,7 @@ impl TimedState {
         if self.sticky.is_empty() && self.cooldown.is_empty() {
             return active;
         }
-        let known = entries_by_id(candidates);
+        let known = places(self.sticky.keys().chain(self.cooldown.keys()), candidates);
         let mut began: Vec<((WorldId, EntryId), Span)> = Vec::new();
         self.sticky.retain(|place, span| {
             let Some(at) = span.find(place, &known, candidates) else {
@@ -146,17 +146,18 @@ fn rows(effects: &BTreeMap<(WorldId, EntryId), Span>) -> Vec<Effect> {
     effects.iter().map(row).collect()
 }
 
-// Only the entries that can carry an effect.
-fn entries_by_id(candidates: &Candidates<'_>) -> BTreeMap<(WorldId, EntryId), usize> {
-    let timed = candidates.iter().enumerate().filter(|(_, candidate)| {
-        let body = &candidate.compiled.entry.body;
-        is_set(body.sticky) || is_set(body.cooldown)
+// The candidates that effects are stored for.
+fn places<'e>(
+    effects: impl Iterator<Item = &'e (WorldId, EntryId)>,
+    candidates: &Candidates<'_>,
+) -> BTreeMap<(WorldId, EntryId), usize> {
+    let wanted: HashSet<(&WorldId, &EntryId)> = effects.map(|(world, id)| (world, id)).collect();
+    let ids = candidates.iter().map(|candidate| {
+        (&candidates.worlds[candidate.world].world.id, &candidate.compiled.entry.id)
     });
-    timed
-        .map(|(at, candidate)| {
-            let world = candidates.worlds[candidate.world].world.id.clone();
-            ((world, candidate.compiled.entry.id.clone()), at)
-        })
+    ids.enumerate()
+        .filter(|(_, ids)| wanted.contains(ids))
+        .map(|(at, (world, id))| ((world.clone(), id.clone()), at))
         .collect()
 }
 

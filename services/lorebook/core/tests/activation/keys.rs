@@ -90,6 +90,30 @@ fn keys_with_macros_are_expanded_for_the_request() {
 }
 
 #[test]
+fn keys_with_macros_read_what_lore_of_an_earlier_pass_wrote() {
+    let writes = constant("{{setvar::place::castle}}to go");
+    let reads = |key: &str| entry(&[key], "x");
+    let keys = ["{{getvar::place}}", "/the {{getvar::place}}$/m"];
+    Scene::new([writes, reads(keys[0]), reads(keys[1])], "in the castle").fires(&[0, 1, 2]);
+    Scene::new([constant("to go"), reads(keys[0])], "in the castle").fires(&[0]);
+}
+
+#[test]
+fn a_chain_that_writes_without_end_is_read_as_often_as_the_limit_allows() {
+    let link = |at: usize| {
+        let key = if at == 0 { "go".to_owned() } else { format!("step{at}") };
+        entry(&[&key], &format!("{{{{setvar::at::n{at}}}}}step{}", at + 1))
+    };
+    let chain: Vec<_> = (0..80).map(link).chain([entry(&["{{getvar::at}}"], "x")]).collect();
+    Scene::new(chain, "go").says("LORE_KEY_EXPANSIONS_LIMIT");
+}
+
+#[test]
+fn a_macro_in_a_key_that_nobody_knows_is_said() {
+    Scene::new([entry(&["{{nonsense}}"], "x")], "{{nonsense}}").fires(&[0]).says("LORE_MACRO");
+}
+
+#[test]
 fn patterns_that_explode_end_within_the_budget_and_are_named() {
     let evil = entry(&[r"/^(a+)+\1$/", r"/(?=(x+x+)+y)z/"], "x");
     let text = format!("{}!", "a".repeat(5_000));
@@ -139,6 +163,29 @@ fn depth_counts_messages_from_the_newest_and_nought_scans_nothing() {
     let deep = |depth| with(entry(&["old"], "x"), |body| body.scan_depth = depth);
     let chat = ["old", "mid", "new"];
     Scene::new([deep(None), deep(Some(3)), deep(Some(0))], "").chat(&chat).fires(&[1]);
+}
+
+#[test]
+fn a_thousand_messages_are_the_most_that_an_entry_sees() {
+    let deep = || with(entry(&["oldest"], "x"), |body| body.scan_depth = Some(5_000));
+    let chat = |count: usize| {
+        let mut texts = vec!["oldest"];
+        texts.resize(count, "-");
+        Scene::new([deep()], "").chat(&texts)
+    };
+    chat(1_000).fires(&[0]);
+    chat(1_001).fires(&[]);
+}
+
+#[test]
+fn a_comment_in_lore_is_gone_before_it_is_scanned() {
+    Scene::new([constant("{{// secret }}x"), entry(&["secret"], "y")], "").fires(&[0]);
+}
+
+#[test]
+fn a_comma_inside_a_key_is_literal() {
+    Scene::new([entry(&["wolf, bear"], "x")], "a wolf, bear and elk").fires(&[0]);
+    Scene::new([entry(&["wolf, bear"], "x")], "a wolf and a bear").fires(&[]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Filters, forced entries, the order of candidates, and where texts go.
 
 use lorebook_core::{
-    CharacterFilter, EntryRole, GenerationType, Position, SelectiveLogic,
+    CharacterFilter, Entry, EntryRole, GenerationType, Layer, OverlayAction, Position,
+    SelectiveLogic,
     activation::{CandidateOrder, CharacterContext, Place, Reason, SourceKind, blocks},
 };
 
@@ -68,6 +69,14 @@ fn decorators_of_the_specification_place_an_entry_and_add_keys() {
     assert_eq!((one.position, one.depth, one.role), (Position::AtDepth, 2, EntryRole::Assistant));
     assert_eq!(one.matched_keys, ["k", "too"]);
     scene.chat(&["k"]).fires(&[]);
+    let excludes = || Scene::new([entry(&["k"], "@@exclude_keys foe, /fie+nd/\nx")], "k");
+    excludes().fires(&[0]);
+    excludes().chat(&["k fieend"]).fires(&[]);
+    let far = || entry(&["old"], "@@scan_depth 3\n@@position after_desc\nx");
+    let mut scene = Scene::new([far(), entry(&["old"], "x")], "").chat(&["old", "mid", "new"]);
+    let activation = scene.run();
+    assert_eq!((uids(&activation), activation.entries[0].position), (vec![0], Position::AfterChar));
+    Scene::new([entry(&["k"], "@@reverse_depth 3\nx")], "k").says("LORE_DECORATOR_IGNORED");
 }
 
 // --- order and output ---
@@ -194,12 +203,55 @@ fn skipped_entries_are_answered_with_reasons_on_request() {
             "NO_KEYS",
             "PRIMARY_MISS",
             "SECONDARY_MISS",
-            "DISABLED",
             "DELAY",
             "PROBABILITY",
-            "GROUP_LOST"
+            "GROUP_LOST",
+            "DISABLED"
         ]
     );
+}
+
+#[test]
+fn rows_that_are_not_in_effect_are_no_candidates_and_have_their_reason() {
+    let of = |uid, action, over: Option<usize>| {
+        let mut row = Entry::authored(entry_id(uid), 0, 0, constant("overlay"));
+        row.layer = Layer::Dynamic;
+        row.overlay_action = Some(action);
+        row.supersedes_entry_id = over.map(entry_id);
+        row
+    };
+    let mut scene =
+        Scene::new([constant("a"), constant("b"), constant("c")], "").set(|r| r.explain = true);
+    scene.entries.push(of(7, OverlayAction::Replace, Some(0)));
+    scene.entries.push(of(8, OverlayAction::Suppress, Some(1)));
+    scene.entries.push(Entry { archived: true, ..of(9, OverlayAction::Replace, Some(2)) });
+    scene.request.forced = [0, 9].map(|uid| (world_id("world"), entry_id(uid))).into();
+    let activation = scene.run();
+    let fired: Vec<&str> = activation.entries.iter().map(|one| one.entry.as_str()).collect();
+    assert_eq!(fired, ["2", "7"]);
+    let skipped = activation.skipped.iter();
+    let reasons: Vec<(&str, &str)> =
+        skipped.map(|one| (one.entry.as_str(), one.reason.as_str())).collect();
+    assert_eq!(reasons, [("0", "HIDDEN"), ("1", "HIDDEN"), ("8", "MARKER"), ("9", "ARCHIVED")]);
+    assert_eq!(codes(&activation), [""; 0]);
+}
+
+#[test]
+fn a_world_by_two_sources_counts_by_the_global_one_or_in_contract_by_the_first() {
+    let scene = |order| {
+        let body = with(constant("x"), |body| body.order = 1.0);
+        let mut scene = Scene::new([body], "");
+        scene.request.settings.order = order;
+        let twice =
+            |scene: Scene| scene.beside("other", SourceKind::Character, vec![constant("y")]);
+        twice(scene).beside("other", SourceKind::Global, vec![constant("y")])
+    };
+    let worlds = |order| -> Vec<String> {
+        let entries = scene(order).run().entries;
+        entries.iter().map(|one| one.world.as_str().to_owned()).collect()
+    };
+    assert_eq!(worlds(CandidateOrder::CharacterFirst), ["other", "world"]);
+    assert_eq!(worlds(CandidateOrder::PerWorld), ["world", "other"]);
 }
 
 #[test]

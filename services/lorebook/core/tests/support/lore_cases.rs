@@ -10,7 +10,7 @@ use lorebook_core::{
     activation::{
         Activated, Activation, CandidateOrder, CharacterContext, CompiledWorld, Defects, Effect,
         MacroExpander, Message, Place, Request, ScriptedRolls, Settings, Source, SourceKind,
-        TextSources, Tools, Words, activate, blocks, by_order,
+        TextSources, TimedState, Tools, Words, activate, blocks, by_order,
     },
     matcher::HitCache,
 };
@@ -25,6 +25,9 @@ pub enum Outcome {
     /// The first difference.
     Failed(String),
 }
+
+/// What a case says of its worlds: the name of each, in the order of their ids.
+struct Names<'c>(Vec<&'c str>);
 
 /// A case's name and outcome.
 pub fn run(case: &Value) -> (String, Outcome) {
@@ -41,8 +44,8 @@ pub fn run(case: &Value) -> (String, Outcome) {
     }
 }
 
-// The first key whose values differ, and how.
-fn difference(expected: &Value, found: &Value) -> Option<String> {
+/// The first key whose values differ, and how.
+pub fn difference(expected: &Value, found: &Value) -> Option<String> {
     let keys =
         ["activated", "before", "after", "em", "depth", "anTop", "anBottom", "outlets", "timed"];
     keys.into_iter()
@@ -65,10 +68,20 @@ fn normal(key: &str, value: &Value) -> Value {
     value
 }
 
-fn answer(input: &Value, defects: Defects) -> Value {
-    let names: Vec<&str> = list(&input["books"]).map(|book| text(&book["name"])).collect();
-    let sources: Vec<Source> = list(&input["books"]).enumerate().map(source).collect();
-    let request = request(input, defects);
+/// What the core answers. Beyond the golden form an input may have `timed` (effects that come in, of
+/// an entry as it is now unless `edited`), `forced` ([book, uid]), `tags` and `extraTexts`.
+pub fn answer(input: &Value, defects: Defects) -> Value {
+    let mut names = Names(Vec::new());
+    for book in list(&input["books"]) {
+        names.id(text(&book["name"]));
+    }
+    let sources: Vec<Source> =
+        list(&input["books"]).map(|book| source(book, &mut names, defects)).collect();
+    let mut request = request(input, defects);
+    request.timed = timed(&input["timed"], &sources, &mut names);
+    request.forced = list(&input["forced"])
+        .map(|one| (names.id(text(&one[0])), entry_id(one[1].as_i64().unwrap_or(0))))
+        .collect();
     let cache = HitCache::new(1 << 20, [1, 2]);
     let mut variables = macros::Variables::default();
     let environment = macros::Environment {
@@ -106,13 +119,13 @@ fn strings(value: &Value) -> Vec<String> {
     list(value).map(|item| text(item).to_owned()).collect()
 }
 
-fn world_id(book: usize) -> WorldId {
-    WorldId::new(format!("book-{book}")).expect("a well-formed id")
+fn entry_id(uid: i64) -> EntryId {
+    EntryId::new(format!("entry-{uid}")).expect("a well-formed id")
 }
 
-fn source((at, book): (usize, &Value)) -> Source {
+fn source<'c>(book: &'c Value, names: &mut Names<'c>, defects: Defects) -> Source {
     let world = World {
-        id: world_id(at),
+        id: names.id(text(&book["name"])),
         name: text(&book["name"]).to_owned(),
         enabled: true,
         dynamic_enabled: false,
@@ -128,7 +141,38 @@ fn source((at, book): (usize, &Value)) -> Source {
         "character" => SourceKind::Character,
         _ => SourceKind::Global,
     };
-    Source { world: Arc::new(CompiledWorld::new(world, entries)), kind }
+    Source { world: Arc::new(CompiledWorld::with_defects(world, entries, defects)), kind }
+}
+
+fn timed<'c>(file: &'c Value, sources: &[Source], names: &mut Names<'c>) -> TimedState {
+    let mut effects = |kind: &str| -> Vec<Effect> {
+        let effects = file[kind].as_object().into_iter().flatten();
+        effects.map(|(key, effect)| effect_of(key, effect, sources, names)).collect()
+    };
+    TimedState::new(effects("sticky"), effects("cooldown"))
+}
+
+fn effect_of<'c>(
+    key: &'c str,
+    effect: &Value,
+    sources: &[Source],
+    names: &mut Names<'c>,
+) -> Effect {
+    let (book, uid) = key.rsplit_once('.').expect("book.uid");
+    let (world, entry) = (names.id(book), entry_id(uid.parse().expect("a number")));
+    let compiled = sources
+        .iter()
+        .filter(|source| source.world.world.id == world)
+        .flat_map(|source| source.world.entries())
+        .find(|one| one.entry.id == entry && effect["edited"] != true);
+    Effect {
+        hash: compiled.map_or_else(|| kernel::digest(b"another entry"), |one| one.hash),
+        start: whole(&effect["start"]).unwrap_or(0),
+        end: whole(&effect["end"]).unwrap_or(0),
+        protected: effect["protected"] == true,
+        world,
+        entry,
+    }
 }
 
 // An entry of the format, read as one that its editor has completed.
@@ -186,8 +230,7 @@ fn entry(file: &Value) -> Entry {
         character_filter: filter,
         ..fresh
     };
-    let id = EntryId::new(format!("entry-{uid}")).expect("a well-formed id");
-    Entry::authored(id, uid, uid, body)
+    Entry::authored(entry_id(uid), uid, uid, body)
 }
 
 fn request(input: &Value, defects: Defects) -> Request {
@@ -210,7 +253,11 @@ fn request(input: &Value, defects: Defects) -> Request {
         settings: settings(&input["settings"]),
         context_tokens: whole(&input["maxContext"]).unwrap_or(0),
         generation: GenerationType::from_name(text(&input["trigger"])).unwrap_or_default(),
-        character: CharacterContext { avatar: text(&input["avatar"]).to_owned(), tags: None },
+        extra_texts: strings(&input["extraTexts"]),
+        character: CharacterContext {
+            avatar: text(&input["avatar"]).to_owned(),
+            tags: input["tags"].is_array().then(|| strings(&input["tags"])),
+        },
         defects,
         ..Request::default()
     }
@@ -242,12 +289,9 @@ fn settings(file: &Value) -> Settings {
     }
 }
 
-fn render(activation: &Activation, names: &[&str]) -> Value {
-    let name = |world: &WorldId| {
-        (0..names.len()).find(|&at| world_id(at) == *world).map_or("?", |at| names[at])
-    };
+fn render(activation: &Activation, names: &Names<'_>) -> Value {
     let activated: Vec<Value> =
-        activation.entries.iter().map(|one| json!([name(&one.world), one.uid])).collect();
+        activation.entries.iter().map(|one| json!([names.of(&one.world), one.uid])).collect();
     let blocks = blocks(&activation.entries);
     let texts = |place: &Place| -> Vec<&str> {
         let found = blocks.iter().filter(|block| block.place == *place);
@@ -300,13 +344,29 @@ fn examples(entries: &[Activated]) -> Vec<Value> {
         .collect()
 }
 
-fn effects(effects: Vec<Effect>, names: &[&str]) -> BTreeMap<String, Value> {
+fn effects(effects: Vec<Effect>, names: &Names<'_>) -> BTreeMap<String, Value> {
     let one = |effect: Effect| {
-        let book: usize =
-            effect.world.as_str().trim_start_matches("book-").parse().expect("a known world");
         let uid = effect.entry.as_str().trim_start_matches("entry-");
         let span = json!({"start": effect.start, "end": effect.end, "protected": effect.protected});
-        (format!("{}.{uid}", names[book]), span)
+        (format!("{}.{uid}", names.of(&effect.world)), span)
     };
     effects.into_iter().map(one).collect()
+}
+
+// === impl Names ===
+
+impl<'c> Names<'c> {
+    // A name is a book's identity, as a file's is.
+    fn id(&mut self, name: &'c str) -> WorldId {
+        let at = self.0.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.0.push(name);
+            self.0.len() - 1
+        });
+        WorldId::new(format!("book-{at}")).expect("a well-formed id")
+    }
+
+    fn of(&self, world: &WorldId) -> &'c str {
+        let at: usize = world.as_str().trim_start_matches("book-").parse().expect("a known world");
+        self.0[at]
+    }
 }

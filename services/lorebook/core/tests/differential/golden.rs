@@ -1,15 +1,21 @@
 //! SillyTavern's own answers to 400 scans, its defects aside.
 
-#[path = "support/lore_cases.rs"]
-mod lore_cases;
+use serde_json::Value;
 
-use lore_cases::Outcome;
+use crate::{
+    all_defects,
+    lore_cases::{self, Outcome},
+    reference,
+};
+
+fn cases() -> Vec<Value> {
+    let file = include_bytes!("../fixtures/lore-cases.json");
+    serde_json::from_slice(file).expect("the fixture is JSON")
+}
 
 #[test]
 fn golden_activations_come_out_as_sillytavern_answered() {
-    let file = include_bytes!("fixtures/lore-cases.json");
-    let cases: Vec<serde_json::Value> = serde_json::from_slice(file).expect("the fixture is JSON");
-    let outcomes: Vec<(String, Outcome)> = cases.iter().map(lore_cases::run).collect();
+    let outcomes: Vec<(String, Outcome)> = cases().iter().map(lore_cases::run).collect();
     let failed: Vec<&(String, Outcome)> =
         outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_))).collect();
     assert!(failed.is_empty(), "{failed:#?}");
@@ -21,4 +27,13 @@ fn golden_activations_come_out_as_sillytavern_answered() {
     assert_eq!(divergences, ["1-15", "1-45", "1-135", "1-212", "1-274", "1-286", "1-311"]);
     let passed = outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Passed).count();
     assert_eq!(passed, 393);
+}
+
+#[test]
+fn the_slow_reading_answers_as_sillytavern_does() {
+    for case in cases() {
+        let answer = reference::answer(&case["input"], &all_defects());
+        let difference = lore_cases::difference(&case["expected"], &answer);
+        assert_eq!(difference, None, "{}", case["input"]["id"]);
+    }
 }
