@@ -9,6 +9,7 @@ mod character_book;
 pub mod document;
 mod foreign;
 pub mod lenient;
+mod picture;
 mod reader;
 pub mod report;
 mod rows;
@@ -18,7 +19,7 @@ mod world_info;
 use serde_json::{Map, Value};
 
 pub use document::StructureError;
-pub use report::{Finding, FindingKind, Report};
+pub use report::{Code, Finding, Report};
 pub use rows::ImportedRow;
 pub use stamp::{BookStamp, EntryStamp};
 
@@ -63,15 +64,19 @@ pub enum ImportError {
     Shape { path: String, found: &'static str, wanted: &'static str },
     #[error("no lorebook is recognised: an object with `entries` is expected at $")]
     Unrecognised,
+    #[error("the picture holds no readable chunk `naidata`, `ccv3` or `chara`")]
+    Picture,
 }
 
-/// Reads a file in whatever form it has.
+/// Reads a file in whatever form it has, or what a picture carries of it.
 pub fn import(bytes: &[u8]) -> Result<Imported, ImportError> {
-    let document = document::read(bytes)?;
+    let document = match picture::is_picture(bytes) {
+        true => document::read(&picture::document(bytes).ok_or(ImportError::Picture)?)?,
+        false => document::read(bytes)?,
+    };
     let mut imported = import_value(document.root)?;
     for path in document.duplicates {
-        let at = Place::at(path, "duplicate");
-        imported.report.add(FindingKind::Ignored, &at, "", "given twice; the last one counts");
+        imported.report.add(Code::RepeatedKey, &Place::at(path, "repeated"), "", "");
     }
     Ok(imported)
 }

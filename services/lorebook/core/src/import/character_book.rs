@@ -9,7 +9,7 @@ use crate::{
         Format, ImportError, Imported,
         lenient::{self, Dialect, Read},
         reader::EntryReader,
-        report::{FindingKind, Place, Report},
+        report::{Code, Place, Report},
         rows::{self, Draft},
         shape, world_info,
     },
@@ -27,7 +27,7 @@ pub(super) fn read(
         }
         Value::Object(map) => {
             let at = Place::at(path.to_owned(), "book");
-            report.add(FindingKind::Coerced, &at, "entries", "a map, taken as a list");
+            report.add(Code::ValueCoerced, &at, "entries", "a map, taken as a list");
             map.into_iter().map(|(key, value)| (format!(".{key}"), value)).collect()
         }
         other => return Err(shape(&format!("{path}.entries"), &other, "a list")),
@@ -47,7 +47,7 @@ pub(super) fn read(
 
 fn entry(value: Value, at: Place, index: i64, report: &mut Report) -> Option<Draft> {
     let Value::Object(map) = value else {
-        report.add(FindingKind::Ignored, &at, "", "not an object, so no entry");
+        report.add(Code::EntryUnusable, &at, "", super::kind(&value));
         return None;
     };
     let mut body = EntryBody::default();
@@ -82,7 +82,7 @@ fn name_as_comment(reader: &mut EntryReader<'_>, body: &mut EntryBody) {
     if let (true, Some(Value::String(name))) = (body.comment.is_empty(), reader.rest.get("name")) {
         body.comment.clone_from(name);
         let how = "the title, as there is no comment";
-        reader.report.add(FindingKind::Coerced, &reader.at, "name", how);
+        reader.report.add(Code::FieldRespelled, &reader.at, "name", how);
     }
 }
 
@@ -93,6 +93,6 @@ fn use_regex(reader: &mut EntryReader<'_>) {
     if matches!(lenient::flag(value), Read::As(true) | Read::Bent(true, _)) {
         reader.rest.shift_remove("use_regex");
         let why = "a key is a pattern by its own form, /…/";
-        reader.report.add(FindingKind::Ignored, &reader.at, "use_regex", why);
+        reader.report.add(Code::FieldWithoutEffect, &reader.at, "use_regex", why);
     }
 }

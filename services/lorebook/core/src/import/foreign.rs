@@ -6,7 +6,7 @@ use crate::{
     import::{
         Format, ImportError, Imported,
         lenient::{self, Read},
-        report::{FindingKind, Place},
+        report::{Code, Place},
         shape, world_info,
     },
     keys_text,
@@ -92,8 +92,7 @@ fn translate(
     }
     root.insert("entries".into(), Value::Array(entries));
     let mut imported = world_info::read(root, format)?;
-    let how = format!("read as {}", format.name());
-    imported.report.add(FindingKind::Coerced, &Place::root(), list, how);
+    imported.report.add(Code::FormatTranslated, &Place::root(), list, format.name());
     Ok(imported)
 }
 

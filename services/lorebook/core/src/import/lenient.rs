@@ -14,6 +14,8 @@ pub enum Taken {
     Exactly,
     /// In another form; the text says how.
     Bent(String),
+    /// It is outside of the field's vocabulary; the text says which it is and what it counts as.
+    Unknown(String),
     /// It says nothing, so the field keeps its default.
     Empty,
     /// It cannot be read as this field; the text says why.
@@ -43,9 +45,9 @@ pub fn take(slot: Slot, value: &Value, body: &mut EntryBody, dialect: Dialect) -
         Slot::Level(door) => put(level(value), (door.get_mut)(body)),
         Slot::MaybeCount(door) => put_maybe(count(value), (door.get_mut)(body)),
         Slot::MaybeIndex(door) => put_maybe(index(value), (door.get_mut)(body)),
-        Slot::Logic(door) => put(logic(value), (door.get_mut)(body)),
-        Slot::Position(door) => put(position(value), (door.get_mut)(body)),
-        Slot::Role(door) => put(role(value), (door.get_mut)(body)),
+        Slot::Logic(door) => logic(value, (door.get_mut)(body)),
+        Slot::Position(door) => position(value, (door.get_mut)(body)),
+        Slot::Role(door) => role(value, (door.get_mut)(body)),
         Slot::Filter(door) => put_maybe(filter(value), (door.get_mut)(body)),
     }
 }
@@ -165,20 +167,21 @@ fn disabled(value: &Value) -> Read<bool> {
     }
 }
 
-fn logic(value: &Value) -> Read<SelectiveLogic> {
+fn logic(value: &Value, field: &mut SelectiveLogic) -> Taken {
     let named = [
         ("andany", SelectiveLogic::AndAny),
         ("notall", SelectiveLogic::NotAll),
         ("notany", SelectiveLogic::NotAny),
         ("andall", SelectiveLogic::AndAll),
     ];
-    numbered(value, &named, |number| match SelectiveLogic::from_number(number) {
+    let from_number = |number| match SelectiveLogic::from_number(number) {
         SelectiveLogic::Unknown(_) => (SelectiveLogic::Unknown(number), false),
         known => (known, true),
-    })
+    };
+    member(value, &named, from_number, field)
 }
 
-fn position(value: &Value) -> Read<Position> {
+fn position(value: &Value, field: &mut Position) -> Taken {
     let named = [
         ("before", Position::BeforeChar),
         ("beforechar", Position::BeforeChar),
@@ -191,49 +194,52 @@ fn position(value: &Value) -> Read<Position> {
         ("embottom", Position::EmBottom),
         ("outlet", Position::Outlet),
     ];
-    numbered(value, &named, |number| match Position::from_number(number) {
+    let from_number = |number| match Position::from_number(number) {
         Position::Unknown(_) => (Position::Unknown(number), false),
         known => (known, true),
-    })
+    };
+    member(value, &named, from_number, field)
 }
 
-fn role(value: &Value) -> Read<EntryRole> {
+fn role(value: &Value, field: &mut EntryRole) -> Taken {
     let named = [
         ("system", EntryRole::System),
         ("user", EntryRole::User),
         ("assistant", EntryRole::Assistant),
     ];
-    numbered(value, &named, |number| match EntryRole::from_number(number) {
+    let from_number = |number| match EntryRole::from_number(number) {
         Some(role) => (role, true),
         None => (EntryRole::System, false),
-    })
+    };
+    member(value, &named, from_number, field)
 }
 
 /// A member of a vocabulary by its number, the number as text, or its name in any spelling.
-fn numbered<T: Copy + std::fmt::Debug>(
+fn member<T: Copy + std::fmt::Debug>(
     value: &Value,
     named: &[(&str, T)],
     from_number: impl Fn(i64) -> (T, bool),
-) -> Read<T> {
+    field: &mut T,
+) -> Taken {
     if let Value::String(name) = value {
         let plain: String =
             name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
         if let Some((_, member)) = named.iter().find(|(known, _)| *known == plain) {
-            return bent(*member, value);
+            return put(bent(*member, value), field);
         }
     }
-    let unknown = |number| format!("{number} is not a known value");
-    match index(value) {
-        Read::As(number) => match from_number(number) {
-            (member, true) => Read::As(member),
-            (member, false) => Read::Bent(member, unknown(number)),
-        },
-        Read::Bent(number, how) => match from_number(number) {
-            (member, true) => Read::Bent(member, how),
-            (member, false) => Read::Bent(member, unknown(number)),
-        },
-        Read::Empty => Read::Empty,
-        Read::Refused(_) => refused("a known value", value),
+    let (number, how) = match index(value) {
+        Read::As(number) => (number, None),
+        Read::Bent(number, how) => (number, Some(how)),
+        Read::Empty => return Taken::Empty,
+        Read::Refused(_) => return put(refused("a known value", value), field),
+    };
+    let (member, is_known) = from_number(number);
+    *field = member;
+    match how {
+        _ if !is_known => Taken::Unknown(format!("{number} taken as {member:?}")),
+        None => Taken::Exactly,
+        Some(how) => Taken::Bent(how),
     }
 }
 
@@ -257,8 +263,15 @@ fn filter(value: &Value) -> Read<CharacterFilter> {
     let (names, tags) = (names("names"), names("tags"));
     let is_exclude = match map.get("isExclude").or_else(|| map.get("is_exclude")).map(flag) {
         Some(Read::As(flag) | Read::Bent(flag, _)) => flag,
-        _ => false,
+        Some(Read::Refused(why)) => {
+            how.push(format!("isExclude: {why}"));
+            false
+        }
+        Some(Read::Empty) | None => false,
     };
+    let known = ["names", "tags", "isExclude", "is_exclude"];
+    let others = map.keys().filter(|name| !known.contains(&name.as_str()));
+    how.extend(others.map(|name| format!("{name} left out")));
     let filter = CharacterFilter { is_exclude, names, tags };
     if how.is_empty() { Read::As(filter) } else { Read::Bent(filter, how.join("; ")) }
 }

@@ -9,7 +9,7 @@ use crate::{
     fields::{FIELDS, Field},
     import::{
         lenient::{self, Dialect, Taken},
-        report::{FindingKind, Place, Report},
+        report::{Code, Place, Report},
         stamp::{self, EntryStamp},
     },
 };
@@ -42,12 +42,8 @@ impl<'r> EntryReader<'r> {
             None | Some(Value::Null) => Map::new(),
             Some(other) => {
                 let kind = super::kind(&other);
-                report.add(
-                    FindingKind::Ignored,
-                    &at,
-                    "extensions",
-                    format!("{kind}, not an object"),
-                );
+                let why = format!("{kind}, not an object");
+                report.add(Code::ValueUnusable, &at, "extensions", why);
                 Map::new()
             }
         };
@@ -70,20 +66,21 @@ impl<'r> EntryReader<'r> {
     fn field(&mut self, field: &Field, spellings: &[Spelling], body: &mut EntryBody) -> bool {
         let found = self.choose(spellings);
         let Some((place, value)) = found else {
-            self.note(FindingKind::Defaulted, spellings[0], "absent");
+            self.note(Code::FieldDefaulted, spellings[0], "");
             return false;
         };
         let spelling = spellings[place];
         match lenient::take(field.slot, &value, body, spelling.2) {
-            Taken::Exactly if place == 0 => self.note(FindingKind::Recognised, spelling, ""),
-            Taken::Exactly => self.note(FindingKind::Coerced, spelling, "in another spelling"),
-            Taken::Bent(how) => self.note(FindingKind::Coerced, spelling, &how),
+            Taken::Exactly if place == 0 => {}
+            Taken::Exactly => self.note(Code::FieldRespelled, spelling, spellings[0].1),
+            Taken::Bent(how) => self.note(Code::ValueCoerced, spelling, &how),
+            Taken::Unknown(how) => self.note(Code::ValueUnknown, spelling, &how),
             Taken::Empty => {
-                self.note(FindingKind::Defaulted, spelling, "says nothing");
+                self.note(Code::FieldDefaulted, spelling, "");
                 return false;
             }
             Taken::Refused(why) => {
-                self.note(FindingKind::Ignored, spelling, &why);
+                self.note(Code::ValueUnusable, spelling, &why);
                 return false;
             }
         }
@@ -121,11 +118,11 @@ impl<'r> EntryReader<'r> {
         Some((place, taken?))
     }
 
-    fn note(&mut self, kind: FindingKind, (source, name, _): Spelling, detail: &str) {
+    fn note(&mut self, code: Code, (source, name, _): Spelling, detail: &str) {
         match source {
-            Source::Entry => self.report.add(kind, &self.at, name, detail),
+            Source::Entry => self.report.add(code, &self.at, name, detail),
             Source::Extensions => {
-                self.report.add(kind, &self.at, &format!("extensions.{name}"), detail);
+                self.report.add(code, &self.at, &format!("extensions.{name}"), detail);
             }
         }
     }
@@ -137,12 +134,12 @@ impl<'r> EntryReader<'r> {
         match lenient::index(&value) {
             lenient::Read::As(uid) => Some(uid),
             lenient::Read::Bent(uid, how) => {
-                self.report.add(FindingKind::Coerced, &self.at, name, how);
+                self.report.add(Code::ValueCoerced, &self.at, name, how);
                 Some(uid)
             }
             lenient::Read::Empty => None,
             lenient::Read::Refused(why) => {
-                self.report.add(FindingKind::Ignored, &self.at, name, why);
+                self.report.add(Code::ValueUnusable, &self.at, name, why);
                 None
             }
         }
@@ -156,7 +153,7 @@ impl<'r> EntryReader<'r> {
         match serde_json::from_value(value) {
             Ok(stamp) => Some(stamp),
             Err(error) => {
-                self.report.add(FindingKind::Ignored, &self.at, stamp::KEY, error.to_string());
+                self.report.add(Code::ValueUnusable, &self.at, stamp::KEY, error.to_string());
                 None
             }
         }
@@ -165,7 +162,7 @@ impl<'r> EntryReader<'r> {
     /// What nobody has read stays with the entry.
     pub fn keep_rest(mut self, body: &mut EntryBody, stamp: Option<&EntryStamp>) {
         for name in self.rest.keys() {
-            self.report.add(FindingKind::Ignored, &self.at, name, "unknown; kept for the export");
+            self.report.add(Code::UnknownField, &self.at, name, "");
         }
         for (name, value) in stamp.into_iter().flat_map(|stamp| &stamp.extra) {
             self.rest.entry(name.clone()).or_insert_with(|| value.clone());

@@ -8,7 +8,7 @@ use crate::{
     entry::{Entry, EntryBody, Layer},
     import::{
         EntryStamp, Imported,
-        report::{FindingKind, Place, Report},
+        report::{Code, Place, Report},
     },
 };
 
@@ -42,11 +42,11 @@ pub(super) fn number(drafts: Vec<Draft>, report: &mut Report) -> Vec<ImportedRow
                 while !taken.insert(next) {
                     next += 1;
                 }
-                let (kind, why) = match wish {
-                    Some(uid) => (FindingKind::Coerced, format!("{uid} is taken; now {next}")),
-                    None => (FindingKind::Defaulted, "numbered by its place".to_owned()),
+                let why = match wish {
+                    Some(uid) => format!("{uid} is taken; now {next}"),
+                    None => format!("absent; now {next}"),
                 };
-                report.add(kind, &draft.at, "uid", why);
+                report.add(Code::NumberMade, &draft.at, "uid", why);
                 next
             }
         };

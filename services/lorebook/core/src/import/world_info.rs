@@ -8,7 +8,7 @@ use crate::{
         Format, ImportError, Imported,
         lenient::{self, Dialect, Read},
         reader::EntryReader,
-        report::{FindingKind, Place, Report},
+        report::{Code, Place, Report},
         rows::{self, Draft},
         shape,
         stamp::{self, BookStamp},
@@ -63,10 +63,10 @@ pub(super) fn head(
     match root.shift_remove("extensions") {
         Some(Value::Object(extensions)) => settings.extensions = extensions,
         None | Some(Value::Null) => {}
-        Some(_) => report.add(FindingKind::Ignored, at, "extensions", "not an object"),
+        Some(_) => report.add(Code::ValueUnusable, at, "extensions", "not an object"),
     }
     for name in root.keys() {
-        report.add(FindingKind::Ignored, at, name, "unknown; kept for the export");
+        report.add(Code::UnknownField, at, name, "");
     }
     settings.extra = root;
     (name, settings)
@@ -88,7 +88,7 @@ fn in_js_order(map: Map<String, Value>) -> Vec<(String, Value)> {
 
 fn entry(value: Value, at: Place, key: Option<i64>, report: &mut Report) -> Option<Draft> {
     let Value::Object(map) = value else {
-        report.add(FindingKind::Ignored, &at, "", "not an object, so no entry");
+        report.add(Code::EntryUnusable, &at, "", super::kind(&value));
         return None;
     };
     let mut body = EntryBody::default();
@@ -119,7 +119,7 @@ fn flat_filter(reader: &mut EntryReader<'_>, body: &mut EntryBody) {
         tags: texts(&tags),
     };
     let how = "three flat fields taken as one filter";
-    reader.report.add(FindingKind::Coerced, &reader.at, "characterFilterNames", how);
+    reader.report.add(Code::FieldRespelled, &reader.at, "characterFilterNames", how);
     if filter != CharacterFilter::default() {
         body.character_filter = Some(filter);
     }
@@ -129,7 +129,7 @@ fn book_stamp(value: Value, report: &mut Report) -> Option<BookStamp> {
     match serde_json::from_value(value) {
         Ok(stamp) => Some(stamp),
         Err(error) => {
-            report.add(FindingKind::Ignored, &Place::root(), stamp::KEY, error.to_string());
+            report.add(Code::ValueUnusable, &Place::root(), stamp::KEY, error.to_string());
             None
         }
     }
@@ -145,17 +145,14 @@ fn setting<T>(
     let name = names.iter().copied().find(|name| root.contains_key(*name))?;
     let value = root.shift_remove(name)?;
     match read(&value) {
-        Read::As(value) => {
-            report.add(FindingKind::Recognised, at, name, "");
-            Some(value)
-        }
+        Read::As(value) => Some(value),
         Read::Bent(value, how) => {
-            report.add(FindingKind::Coerced, at, name, how);
+            report.add(Code::ValueCoerced, at, name, how);
             Some(value)
         }
         Read::Empty => None,
         Read::Refused(why) => {
-            report.add(FindingKind::Ignored, at, name, why);
+            report.add(Code::ValueUnusable, at, name, why);
             None
         }
     }

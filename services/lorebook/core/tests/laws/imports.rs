@@ -1,8 +1,9 @@
 //! Files as people's programs write them.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lorebook_core::{
     EntryBody, EntryRole, Position, SelectiveLogic,
-    import::{FindingKind, Format, ImportError, Imported, import},
+    import::{Code, Format, ImportError, Imported, import},
 };
 use serde_json::{Value, json};
 
@@ -22,9 +23,10 @@ fn card(entry: Value) -> EntryBody {
 }
 
 #[track_caller]
-fn found(imported: &Imported, kind: FindingKind, path: &str) -> u32 {
+fn found(imported: &Imported, code: Code, place: &str) -> u64 {
     let all = &imported.report.findings;
-    all.iter().filter(|f| f.kind == kind && f.path == path).map(|f| f.count).sum()
+    let there = all.iter().filter(|f| f.code == code && f.places.iter().any(|one| one == place));
+    there.map(|finding| finding.count()).sum()
 }
 
 #[track_caller]
@@ -64,14 +66,54 @@ fn absent_fields_of_an_entry_are_those_of_a_new_one_and_reported() {
     let imported = read(&json!({ "entries": { "3": {} } }));
     assert_eq!(imported.rows[0].body, EntryBody::default());
     assert_eq!(imported.rows[0].uid, 3);
-    assert_eq!(found(&imported, FindingKind::Defaulted, "$.entries.3.position"), 1);
+    let [absent] = &imported.report.findings[..] else { panic!("{:?}", imported.report) };
+    assert_eq!(
+        (absent.code.as_str(), absent.places.as_slice()),
+        ("FIELD_DEFAULTED", ["$.entries.3".to_owned()].as_slice())
+    );
+    assert!(absent.fields.contains(&("position".to_owned(), 1)));
+    assert_eq!(absent.count(), 41);
 }
 
 #[test]
-fn equal_findings_are_counted_once() {
-    let entry = json!({ "uid": 0, "depth": "" });
-    let imported = read(&json!({ "entries": { "5": entry, "9": { "uid": 1, "depth": "" } } }));
-    assert_eq!(found(&imported, FindingKind::Defaulted, "$.entries.5.depth"), 2);
+fn each_field_and_fate_is_one_finding_with_its_count_and_first_places() {
+    let entry =
+        |uid: u32| json!({ "uid": uid, "depth": format!("{uid}"), "order": "x", "mine": uid });
+    let entries: Vec<Value> = (0..9).map(entry).collect();
+    let imported = read(&json!({ "entries": entries, "name": "N" }));
+    let mut codes: Vec<(&str, u64)> =
+        imported.report.findings.iter().map(|f| (f.code.as_str(), f.count())).collect();
+    codes.sort_unstable();
+    assert_eq!(
+        codes,
+        [
+            ("FIELD_DEFAULTED", 39 * 9),
+            ("UNKNOWN_FIELD", 9),
+            ("VALUE_COERCED", 9),
+            ("VALUE_UNUSABLE", 9)
+        ]
+    );
+    let coerced =
+        imported.report.findings.iter().find(|f| f.code == Code::ValueCoerced).expect("told");
+    assert_eq!(coerced.places, ["$.entries[0].depth", "$.entries[1].depth", "$.entries[2].depth"]);
+    assert_eq!(
+        (coerced.detail.as_str(), coerced.fields.as_slice()),
+        ("\"0\" taken as 0", [("depth".to_owned(), 9)].as_slice())
+    );
+}
+
+#[test]
+fn a_filter_keeps_what_it_knows_and_names_the_rest() {
+    let filter = json!({ "isExclude": "perhaps", "names": ["a", 7], "since": 1 });
+    let imported = read(&json!({ "entries": { "0": { "characterFilter": filter } } }));
+    let said =
+        imported.report.findings.iter().find(|f| f.code == Code::ValueCoerced).expect("told");
+    assert!(
+        said.detail.contains("since left out") && said.detail.contains("isExclude"),
+        "{said:?}"
+    );
+    let kept = imported.rows[0].body.character_filter.clone().expect("a filter");
+    assert_eq!((kept.names, kept.is_exclude), (vec!["a".to_owned(), "7".to_owned()], false));
 }
 
 #[test]
@@ -141,8 +183,8 @@ fn positions_logics_and_roles_keep_numbers_that_nobody_defined() {
         (Position::Unknown(9), SelectiveLogic::Unknown(7))
     );
     assert_eq!(body.role, EntryRole::System);
-    assert_eq!(found(&imported, FindingKind::Coerced, "$.entries.0.position"), 1);
-    assert_eq!(found(&imported, FindingKind::Coerced, "$.entries.0.role"), 1);
+    assert_eq!(found(&imported, Code::ValueUnknown, "$.entries.0.position"), 1);
+    assert_eq!(found(&imported, Code::ValueUnknown, "$.entries.0.role"), 1);
     assert_eq!(native(json!({ "role": null, "selectiveLogic": null })).role, EntryRole::System);
 }
 
@@ -172,7 +214,7 @@ fn a_number_that_is_taken_costs_no_entry() {
         &json!({ "entries": [{ "id": 0, "keys": [] }, { "id": 0, "keys": [] }, { "keys": [] }] }),
     );
     assert_eq!(imported.rows.iter().map(|row| row.uid).collect::<Vec<_>>(), [0, 1, 2]);
-    assert_eq!(found(&imported, FindingKind::Coerced, "$.entries[1].uid"), 1);
+    assert_eq!(found(&imported, Code::NumberMade, "$.entries[1].uid"), 2);
 }
 
 #[test]
@@ -260,9 +302,33 @@ fn novelai_agnai_and_risuai_books_are_read() {
     assert_eq!((body.probability, body.use_probability), (40.0, true));
 }
 
+fn picture(keyword: &str, text: &str) -> Vec<u8> {
+    let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+    let data = [keyword.as_bytes(), b"\0", text.as_bytes()].concat();
+    for (kind, data) in [(b"IHDR", &[0; 13][..]), (b"tEXt", &data), (b"IEND", &[])] {
+        bytes.extend(u32::try_from(data.len()).expect("a small chunk").to_be_bytes());
+        bytes.extend([kind, data, &[0; 4]].concat());
+    }
+    bytes
+}
+
+#[test]
+fn a_picture_gives_the_lorebook_that_it_carries() {
+    let novel = r#"{"lorebookVersion":5,"entries":[{"text":"T","keys":["k"]}]}"#;
+    let imported = import(&picture("naidata", &STANDARD.encode(novel))).expect("a lorebook");
+    assert_eq!((imported.format, imported.rows[0].body.content.as_str()), (Format::NovelAi, "T"));
+    let card = r#"{"spec":"chara_card_v2","data":{"character_book":{"entries":[{"keys":["k"]}]}}}"#;
+    let unpadded = STANDARD.encode(card).trim_end_matches('=').to_owned();
+    let imported = import(&picture("Chara", &unpadded)).expect("a card's book");
+    assert_eq!((imported.format, imported.rows.len()), (Format::CharacterBook, 1));
+    assert_eq!(import(&picture("Comment", "x")), Err(ImportError::Picture));
+    let cut = picture("naidata", &STANDARD.encode(novel));
+    assert_eq!(import(&cut[..60]), Err(ImportError::Picture));
+}
+
 #[test]
 fn entries_that_are_no_objects_are_left_out_by_name() {
     let imported = read(&json!({ "entries": { "0": 7, "1": { "key": ["a"] } } }));
     assert_eq!(imported.rows.len(), 1);
-    assert_eq!(found(&imported, FindingKind::Ignored, "$.entries.0"), 1);
+    assert_eq!(found(&imported, Code::EntryUnusable, "$.entries.0"), 1);
 }

@@ -53,7 +53,7 @@ fn unusable(error: ImportError) -> Status {
         ImportError::Shape { path, .. } => {
             Refusal::new(Reason::FileUnusable, message.clone()).field(path, message).into()
         }
-        ImportError::Unrecognised => {
+        ImportError::Unrecognised | ImportError::Picture => {
             Refusal::new(Reason::FileUnusable, message.clone()).field("$", message).into()
         }
     }

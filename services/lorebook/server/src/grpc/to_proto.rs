@@ -11,7 +11,7 @@ use lorebook_core::{
     Entry, Layer,
     activation::{Activated, Reason, blocks},
     change::{Origin, Pair, diff},
-    import::{FindingKind, Report},
+    import::{Finding, Report},
 };
 use prost_types::Timestamp as WireTime;
 use tonic::Status;
@@ -109,19 +109,7 @@ fn verdict(verdict: Verdict) -> mesh::OperationVerdict {
 
 pub fn report(format: &str, entries: usize, report: Report) -> common::ImportReport {
     let omitted = report.omitted;
-    let told = report.findings.into_iter().filter(|found| found.kind != FindingKind::Recognised);
-    let mut findings: Vec<common::Diagnostic> = told
-        .map(|found| {
-            let (code, severity) = match found.kind {
-                FindingKind::Recognised => ("FIELD_RECOGNISED", common::Severity::Info),
-                FindingKind::Coerced => ("FIELD_COERCED", common::Severity::Info),
-                FindingKind::Defaulted => ("FIELD_DEFAULTED", common::Severity::Info),
-                FindingKind::Ignored => ("FIELD_IGNORED", common::Severity::Warning),
-            };
-            let details = [("count".to_owned(), found.count.to_string())].into();
-            diagnostic(code, severity, found.path, found.detail, details)
-        })
-        .collect();
+    let mut findings: Vec<common::Diagnostic> = report.findings.into_iter().map(finding).collect();
     if omitted > 0 {
         let message = format!("{omitted} more findings are not listed");
         let info = common::Severity::Info;
@@ -129,6 +117,26 @@ pub fn report(format: &str, entries: usize, report: Report) -> common::ImportRep
     }
     let counts = [("entries".to_owned(), entries as u64)].into();
     common::ImportReport { format: format.to_owned(), findings, counts }
+}
+
+fn finding(found: Finding) -> common::Diagnostic {
+    let is_warning = found.code.is_warning();
+    let severity = if is_warning { common::Severity::Warning } else { common::Severity::Info };
+    let fields = found.fields.iter().filter(|(name, _)| !name.is_empty());
+    let fields: Vec<String> = fields.map(|(name, count)| format!("{name} {count}")).collect();
+    let mut details = BTreeMap::from([
+        ("count".to_owned(), found.count().to_string()),
+        ("places".to_owned(), found.places.join(", ")),
+    ]);
+    if !fields.is_empty() {
+        details.insert("fields".to_owned(), fields.join(", "));
+    }
+    let message = match found.detail.as_str() {
+        "" => found.code.meaning().to_owned(),
+        detail => format!("{}: {detail}", found.code.meaning()),
+    };
+    let place = found.places.into_iter().next().unwrap_or_default();
+    diagnostic(found.code.as_str(), severity, place, message, details)
 }
 
 /// The report of a book that cannot run.

@@ -26,9 +26,12 @@ async fn a_file_becomes_one_world_of_revision_one_with_a_report() {
     assert!(world.enabled && !world.dynamic_enabled && !world.embedded);
     assert_eq!((report.format.as_str(), report.counts["entries"]), ("sillytavern_world_info", 3));
     let kept = report.findings.iter().find(|found| found.place == "$.entries.0.mine");
-    assert_eq!(kept.expect("told").code, "FIELD_IGNORED");
-    let absent = report.findings.iter().find(|found| found.place == "$.entries.0.probability");
-    assert_eq!(absent.expect("told").details["count"], "3");
+    assert_eq!(kept.expect("told").code, "UNKNOWN_FIELD");
+    let absent: Vec<_> =
+        report.findings.iter().filter(|found| found.code == "FIELD_DEFAULTED").collect();
+    let [absent] = absent[..] else { panic!("one finding for all absent fields: {absent:?}") };
+    assert_eq!(absent.details["places"], "$.entries.0, $.entries.1, $.entries.2");
+    assert!(absent.details["fields"].contains("probability 3"), "{:?}", absent.details);
 
     let (_, entries) = skald.read("ada", &world.world_id, WorldView::Authored).await.expect("read");
     let wolves = &entries[0];
