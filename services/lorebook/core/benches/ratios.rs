@@ -10,11 +10,18 @@
 //! - `patterns_*`: 2,000 regex keys, over a bare `regex::RegexSet` of them.
 //! - `next_turn`: one new message of 500 bytes on a window of 64 KiB, over the full warm scan.
 //! - `compiled_world_mb`: what the compiled world of the first figure adds to the process's memory.
+//!
+//! Printed beside them: compiling the 30,000 keys after an edit of one entry while another thread scans
+//! the previous revision, and 10,000 entries that fire and whose texts are scanned in turn.
 
 use std::{
     fs,
     hint::black_box,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -44,6 +51,7 @@ fn main() {
     let keys: Vec<String> = (0..ENTRIES * KEYS_PER_ENTRY).map(|_| numbers.word(6, 12)).collect();
     let text = numbers.text(TEXT_BYTES, |numbers| numbers.word(3, 12));
     plain_keys(&keys, &text);
+    compiling_after_an_edit(&keys, &text);
     hits_and_recursion(&keys, &text, &mut numbers);
     everything_fires();
     nested_keys(&mut numbers);
@@ -83,6 +91,40 @@ fn plain_keys(keys: &[String], text: &str) {
     figure("next_turn", 0.2, timed(ours), next_turn);
 }
 
+// Readers hold the revision that they began with, so that a compilation can only take their processor.
+fn compiling_after_an_edit(keys: &[String], text: &str) {
+    let bodies = entries(keys, |_| "lore".to_owned());
+    let request = request(text);
+    let previous = [world(bodies.clone())];
+    run(&request, &previous, None);
+    let alone = (0..ROUNDS).map(|_| time(|| run(&request, &previous, None))).max();
+    let is_compiled = AtomicBool::new(false);
+    let (compiling, (scans, slowest)) = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut scans, mut slowest) = (0, Duration::ZERO);
+            while scans == 0 || !is_compiled.load(Ordering::Relaxed) {
+                slowest = slowest.max(time(|| run(&request, &previous, None)));
+                scans += 1;
+            }
+            (scans, slowest)
+        });
+        let mut edited = bodies.clone();
+        edited[0].content.push_str(", edited");
+        let compiling = time(|| {
+            let next = world(edited);
+            next.world.prepare(request.settings.match_mode());
+            next
+        });
+        is_compiled.store(true, Ordering::Relaxed);
+        (compiling, reader.join().expect("the reader scans"))
+    });
+    println!("compiling {} keys after an edit of one entry: {compiling:?}", keys.len());
+    println!(
+        "  {scans} scans of the previous revision meanwhile, the slowest {slowest:?} (alone {:?})",
+        alone.unwrap_or_default()
+    );
+}
+
 fn hits_and_recursion(keys: &[String], text: &str, numbers: &mut Numbers) {
     // Half of the hundred are in the text; each says the key of one of the other half.
     let chosen: Vec<usize> = (0..100).map(|at| at * (ENTRIES / 100)).collect();
@@ -120,6 +162,12 @@ fn everything_fires() {
     };
     let ours = || run(&request, &sources, None);
     figure("everything_fires", 1.0, || time(&scan) + 4 * time(copying), timed(ours));
+    request.settings.recursive = true;
+    let recursing = (0..ROUNDS).map(|_| time(|| run(&request, &sources, None))).min();
+    println!("{ENTRIES} entries fire and are scanned in turn: {:?}", recursing.unwrap_or_default());
+    let small = [world(compiled[..ENTRIES / 2].iter().map(|one| one.entry.body.clone()).collect())];
+    let recursing = (0..ROUNDS).map(|_| time(|| run(&request, &small, None))).min();
+    println!("{} of them: {:?}", ENTRIES / 2, recursing.unwrap_or_default());
 }
 
 fn nested_keys(numbers: &mut Numbers) {
