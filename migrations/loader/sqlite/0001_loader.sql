@@ -17,16 +17,17 @@ create table presets (
     preset_id text not null,
     -- at most 200 characters
     name text not null,
-    -- of the imported bytes
+    -- of the imported bytes, or of the document once it was edited
     hash text not null,
-    -- the JSON as imported
+    -- the JSON as imported or edited
     document blob not null,
     revision integer not null,
     created_at integer not null,
     primary key (tenant, subject, preset_id)
 );
 
-create unique index presets_by_hash on presets (tenant, subject, hash);
+-- what was edited is not what was imported any more
+create unique index presets_by_hash on presets (tenant, subject, hash) where revision = 1;
 create index presets_by_name on presets (tenant, subject, name, preset_id);
 
 create table characters (
@@ -39,7 +40,7 @@ create table characters (
     spec text not null,
     -- json | png | charx
     container text not null,
-    -- the card's JSON exactly as the file holds it
+    -- the card's JSON exactly as the file holds it, or as edited
     document blob not null,
     -- the whole file, where the card came inside another
     original blob,
@@ -50,7 +51,7 @@ create table characters (
     primary key (tenant, subject, character_id)
 );
 
-create unique index characters_by_hash on characters (tenant, subject, hash);
+create unique index characters_by_hash on characters (tenant, subject, hash) where revision = 1;
 create index characters_by_name on characters (tenant, subject, name, character_id);
 
 create table users (
@@ -74,7 +75,7 @@ create table selections (
     preset_id text,
     character_id text,
     user_id text,
-    -- worlds, options and role-play (JSON)
+    -- options and role-play (JSON); its worlds are bindings
     rest blob not null,
     revision integer not null,
     primary key (tenant, subject, session_id)
@@ -87,7 +88,7 @@ create index selections_by_user on selections (tenant, subject, user_id);
 create table bindings (
     tenant text not null,
     subject text not null,
-    -- user | preset | character | global
+    -- session | user | preset | character | global
     holder_kind text not null,
     -- empty for global
     holder_id text not null,

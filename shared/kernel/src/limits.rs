@@ -50,6 +50,8 @@ pub const PRESET_BYTES_MAX: usize = 2 * MIB;
 pub const USER_DESCRIPTION_CHARS_MAX: usize = 100_000;
 /// One user's name, in characters.
 pub const USER_NAME_CHARS_MAX: usize = 200;
+/// Users of one file: their names fit one answer.
+pub const USERS_PER_FILE_MAX: usize = 1_000;
 /// Nesting of a document.
 pub const DOCUMENT_DEPTH_MAX: usize = 32;
 /// Values in a document.
@@ -118,6 +120,12 @@ pub const MATCHER_CACHE_BYTES_MAX: u64 = 256 * MIB as u64;
 
 /// Worlds that one session, user, preset or character may name.
 pub const WORLDS_PER_OWNER_MAX: usize = 100;
+/// Presets, characters and users of one owner, of each kind.
+pub const RESOURCES_PER_OWNER_MAX: usize = 10_000;
+/// Sessions of one owner that have a selection.
+pub const SELECTIONS_PER_OWNER_MAX: usize = 100_000;
+/// Templates of one owner.
+pub const TEMPLATES_PER_OWNER_MAX: usize = 1_000;
 /// A resource's name in lists, in characters; its document keeps a longer one.
 pub const RESOURCE_NAME_CHARS_MAX: usize = 200;
 /// Parsed presets and cards kept per process, measured by their documents.

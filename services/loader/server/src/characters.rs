@@ -46,7 +46,7 @@ impl Loader {
             Some(known) => known.embedded_world,
             None => self.register_book(caller, &character, &mut report).await?,
         };
-        let id = attempt.as_ref().map(|attempt| CharacterId::derived(&attempt.scope.parts()));
+        let id = attempt.as_ref().map(|attempt| attempt.derive(CharacterId::derived));
         let row = CharacterRow {
             id: id.unwrap_or_else(|| self.clock.fresh().into()),
             name: shown(&character.name),

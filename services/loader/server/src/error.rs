@@ -1,7 +1,10 @@
 //! Why a use case did not do what it was asked.
 
-use kernel::limits::MESSAGE_BYTES_MAX;
-use loader_core::{compile::CompileError, format::FormatError};
+use kernel::limits::{IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX};
+use loader_core::{
+    compile::CompileError,
+    format::{FormatError, card::Container},
+};
 use tonic::Status;
 
 use crate::store::{StoreError, WriteError};
@@ -19,6 +22,12 @@ pub enum Error {
     NotFound { kind: &'static str, id: String },
     #[error(transparent)]
     Compile(#[from] CompileError),
+    /// The card has no picture or archive to go back into.
+    #[error("the card came as {}, not as {}", container.name(), asked.name())]
+    CardForm { asked: Container, container: Container },
+    /// No import would read it again.
+    #[error("the file has {bytes} bytes, at most {IMPORT_BYTES_MAX} are allowed")]
+    ExportTooLarge { bytes: usize },
     /// Chat and card are more than one message to the lorebook holds.
     #[error("the texts to scan have {bytes} bytes, at most {MESSAGE_BYTES_MAX} are allowed")]
     ScanTooLarge { bytes: usize },

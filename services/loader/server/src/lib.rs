@@ -25,6 +25,7 @@ mod bindings;
 mod characters;
 mod documents;
 mod error;
+mod exports;
 mod grpc;
 mod presets;
 mod profiles;

@@ -36,7 +36,7 @@ impl Loader {
             return Ok(Imported { row: None, report, already: false, replayed: false });
         }
         let name = upload.named().and_then(stem).or(name.as_deref()).unwrap_or("Preset");
-        let id = attempt.as_ref().map(|attempt| PresetId::derived(&attempt.scope.parts()));
+        let id = attempt.as_ref().map(|attempt| attempt.derive(PresetId::derived));
         let row = PresetRow {
             id: id.unwrap_or_else(|| self.clock.fresh().into()),
             name: shown(name),

@@ -4,191 +4,39 @@
 //! leases of `begin_compile` never miss each other. Two implementations keep this contract, and
 //! `contract` runs the same suite over both.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use host::idempotency::{Reused, Scope};
-use kernel::{
-    CharacterId, Digest, GenerationId, Owner, PresetId, SessionId, Timestamp, UserId, WorldId,
-};
-use loader_core::{
-    User,
-    format::card::Container,
-    selection::{Bindings, Part, Selection, Worlds},
-};
+use kernel::{CharacterId, Digest, GenerationId, Owner, PresetId, SessionId, Timestamp, UserId};
+use loader_core::selection::{Bindings, Selection, Worlds};
 
 pub mod postgres;
 pub mod sqlite;
 
+mod values;
+
 #[cfg(test)]
 mod contract;
 
-/// A preset as it is kept.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PresetRow {
-    pub id: PresetId,
-    /// At most 200 characters.
-    pub name: String,
-    /// Of the imported bytes.
-    pub hash: Digest,
-    /// The JSON as imported.
-    pub document: Vec<u8>,
-    pub revision: u64,
-    pub created_at: Timestamp,
-}
-
-/// A character as it is kept.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CharacterRow {
-    pub id: CharacterId,
-    pub name: String,
-    pub hash: Digest,
-    pub spec: String,
-    pub container: Container,
-    /// The card's JSON as the file holds it.
-    pub document: Vec<u8>,
-    pub embedded_world: Option<WorldId>,
-    pub revision: u64,
-    pub created_at: Timestamp,
-}
-
-/// A user as it is kept.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UserRow {
-    pub id: UserId,
-    pub user: User,
-    pub revision: u64,
-    pub created_at: Timestamp,
-}
-
-/// A resource without its texts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
-    pub id: String,
-    pub name: String,
-    /// Of a preset or character.
-    pub hash: Option<Digest>,
-    /// Of a character: its specification and its file's kind.
-    pub card: Option<(String, Container)>,
-    pub revision: u64,
-    pub created_at: Timestamp,
-}
-
-/// Where a page of resources begins: behind this name and id.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct After {
-    pub name: String,
-    pub id: String,
-}
-
-/// A kind of resource that selections point at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Preset,
-    Character,
-    User,
-}
-
-/// What worlds are attached to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holder {
-    User(UserId),
-    Preset(PresetId),
-    Character(CharacterId),
-    /// All sessions of the owner.
-    Global,
-}
-
-/// A write's request id, and the hash of the request that it came with.
-#[derive(Debug, Clone)]
-pub struct Attempt {
-    pub scope: Scope,
-    pub request: Digest,
-}
-
-/// What a write did.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Done<T> {
-    pub value: T,
-    /// The same attempt had done it before; the value is the earlier one's.
-    pub replayed: bool,
-}
-
-/// An import's resource.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Added<T> {
-    pub row: T,
-    /// These bytes had been imported before; nothing was stored.
-    pub already: bool,
-}
-
-/// A selection with its revision.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredSelection {
-    pub selection: Selection,
-    pub revision: u64,
-}
-
-/// Where a new session's selection comes from.
-#[derive(Debug, Clone)]
-pub enum Origin {
-    Given(Selection),
-    /// The parent's at this moment; the defaults if it has none.
-    Parent(SessionId),
-    Defaults,
-}
-
-/// A generation's hold on its session.
-#[derive(Debug, Clone)]
-pub struct Lease {
-    pub generation: GenerationId,
-    /// How long it lasts by the database's clock.
-    pub for_ms: i64,
-}
-
-/// Everything that a compile reads, as of one instant.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Snapshot {
-    pub selection: Selection,
-    /// `None` where nothing is selected or the selected one is gone.
-    pub preset: Option<PresetRow>,
-    pub character: Option<CharacterRow>,
-    pub user: Option<UserRow>,
-    pub bindings: Bindings,
-    /// `None`: the shipped text.
-    pub rp_policy: Option<String>,
-}
-
-/// Why a read has no answer.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum StoreError {
-    #[error("the database is unavailable")]
-    Unavailable(#[source] Arc<sqlx::Error>),
-    #[error("{table}: {problem}")]
-    Inconsistent { table: &'static str, problem: String },
-}
-
-/// Why a write was refused; nothing was stored.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum WriteError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    RequestIdReused(#[from] Reused),
-    #[error("{kind} {id} not found")]
-    NotFound { kind: &'static str, id: String },
-    #[error("the etag is not the present one")]
-    EtagMismatch { kind: &'static str, id: String },
-    #[error("{} sessions are running", sessions.len())]
-    Running { part: Part, sessions: Vec<SessionId> },
-}
+pub use values::{
+    Added, After, Attempt, Capacity, CharacterRow, Done, Holder, Kind, Lease, Origin, PresetRow,
+    Snapshot, StoreError, StoredSelection, Summary, UserRow, WriteError, bindings_etag,
+};
 
 /// The loader's store.
+pub trait Store: AnswerStore + ResourceStore + SelectionStore + WorldStore + LeaseStore {}
+
+/// What retried requests are answered with.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait AnswerStore: Send + Sync + 'static {
     /// Whether an attempt was answered before: its write will be a replay.
     async fn answered(&self, attempt: &Attempt) -> Result<bool, WriteError>;
 
+    /// Forgets what was answered before `before`; how much it was.
+    async fn forget(&self, before: Timestamp) -> Result<u64, StoreError>;
+}
+
+/// Presets, characters and users.
+#[async_trait]
+pub trait ResourceStore: Send + Sync + 'static {
     /// Adds a preset, unless the owner has one of the same bytes.
     async fn add_preset(
         &self,
@@ -207,12 +55,13 @@ pub trait Store: Send + Sync + 'static {
         attempt: Option<&Attempt>,
     ) -> Result<Done<Added<CharacterRow>>, WriteError>;
 
-    async fn add_user(
+    /// Adds users; those whose ids the owner has already stay as they are.
+    async fn add_users(
         &self,
         owner: &Owner,
-        user: &UserRow,
+        users: &[UserRow],
         attempt: Option<&Attempt>,
-    ) -> Result<Done<UserRow>, WriteError>;
+    ) -> Result<Done<Added<Vec<UserRow>>>, WriteError>;
 
     async fn preset(&self, owner: &Owner, id: &PresetId) -> Result<Option<PresetRow>, StoreError>;
 
@@ -222,9 +71,16 @@ pub trait Store: Send + Sync + 'static {
         id: &CharacterId,
     ) -> Result<Option<CharacterRow>, StoreError>;
 
+    /// The file that a card came in; `None` where the document is the file.
+    async fn original(
+        &self,
+        owner: &Owner,
+        id: &CharacterId,
+    ) -> Result<Option<Vec<u8>>, StoreError>;
+
     async fn user(&self, owner: &Owner, id: &UserId) -> Result<Option<UserRow>, StoreError>;
 
-    /// The character of these bytes, if the owner has one.
+    /// The character that these bytes were imported as, if the owner has it unedited.
     async fn character_by_hash(
         &self,
         owner: &Owner,
@@ -248,9 +104,14 @@ pub trait Store: Send + Sync + 'static {
         owner: &Owner,
         kind: Kind,
         id: &str,
+        expected_revision: Option<u64>,
         attempt: Option<&Attempt>,
     ) -> Result<Done<u64>, WriteError>;
+}
 
+/// What sessions have bound.
+#[async_trait]
+pub trait SelectionStore: Send + Sync + 'static {
     async fn selection(
         &self,
         owner: &Owner,
@@ -281,7 +142,11 @@ pub trait Store: Send + Sync + 'static {
         session: &SessionId,
         origin: &Origin,
     ) -> Result<Selection, WriteError>;
+}
 
+/// The worlds that resources hold.
+#[async_trait]
+pub trait WorldStore: Send + Sync + 'static {
     /// `None` if there is no such holder.
     async fn bindings(&self, owner: &Owner, holder: &Holder) -> Result<Option<Worlds>, StoreError>;
 
@@ -295,7 +160,11 @@ pub trait Store: Send + Sync + 'static {
         expected: Option<&str>,
         attempt: Option<&Attempt>,
     ) -> Result<Done<Worlds>, WriteError>;
+}
 
+/// Which sessions are running, and what their compiles read.
+#[async_trait]
+pub trait LeaseStore: Send + Sync + 'static {
     /// Reads what a compile needs and takes the session's lease, replacing another generation's.
     /// A session without a selection takes the owner's defaults and keeps them.
     async fn begin_compile(
@@ -303,7 +172,7 @@ pub trait Store: Send + Sync + 'static {
         owner: &Owner,
         session: &SessionId,
         lease: &Lease,
-    ) -> Result<Snapshot, StoreError>;
+    ) -> Result<Snapshot, WriteError>;
 
     /// Reads the same without a lease; `None` if the session has no selection.
     async fn peek(
@@ -311,9 +180,6 @@ pub trait Store: Send + Sync + 'static {
         owner: &Owner,
         session: &SessionId,
     ) -> Result<Option<Snapshot>, StoreError>;
-
-    /// Forgets what was answered before `before`; how much it was.
-    async fn forget(&self, before: Timestamp) -> Result<u64, StoreError>;
 
     /// Ends a generation's lease; another generation's stays.
     async fn release(
@@ -324,60 +190,4 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
 }
 
-/// What a client compares when it replaces bindings.
-pub fn bindings_etag(worlds: &Worlds) -> String {
-    let ids: Vec<&[u8]> = worlds.as_slice().iter().map(|id| id.as_str().as_bytes()).collect();
-    kernel::digest_parts(&ids).to_hex()[..16].to_owned()
-}
-
-// === impl StoreError ===
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Unavailable(Arc::new(error))
-    }
-}
-
-// === impl Kind ===
-
-impl Kind {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Preset => "preset",
-            Self::Character => "character",
-            Self::User => "user",
-        }
-    }
-
-    /// The part of a selection that points at it.
-    pub const fn part(self) -> Part {
-        match self {
-            Self::Preset => Part::Preset,
-            Self::Character => Part::Character,
-            Self::User => Part::User,
-        }
-    }
-}
-
-// === impl Holder ===
-
-impl Holder {
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::User(_) => "user",
-            Self::Preset(_) => "preset",
-            Self::Character(_) => "character",
-            Self::Global => "global",
-        }
-    }
-
-    /// Empty for the global one.
-    pub fn id(&self) -> &str {
-        match self {
-            Self::User(id) => id.as_str(),
-            Self::Preset(id) => id.as_str(),
-            Self::Character(id) => id.as_str(),
-            Self::Global => "",
-        }
-    }
-}
+impl<T> Store for T where T: AnswerStore + ResourceStore + SelectionStore + WorldStore + LeaseStore {}

@@ -1,13 +1,20 @@
-//! Users: created, read, listed, deleted; and what lists and deletes share.
+//! Users: created, imported, read, listed, deleted; and what lists and deletes share.
 
-use host::caller::Caller;
-use kernel::UserId;
-use loader_core::User;
+use host::{caller::Caller, upload::Upload};
+use kernel::{UserId, limits::USERS_PER_FILE_MAX};
+use loader_core::{
+    User,
+    format::{
+        FormatError,
+        persona::{self, ImportedUser, ImportedUsers},
+    },
+};
 
 use crate::{
     Loader,
     error::Error,
-    store::{After, Attempt, Done, Kind, Summary, UserRow},
+    presets::Imported,
+    store::{Added, After, Attempt, Done, Kind, Summary, UserRow},
 };
 
 impl Loader {
@@ -17,14 +24,52 @@ impl Loader {
         user: User,
         attempt: Option<Attempt>,
     ) -> Result<Done<UserRow>, Error> {
-        let id = attempt.as_ref().map(|attempt| UserId::derived(&attempt.scope.parts()));
+        let id = attempt.as_ref().map(|attempt| attempt.derive(UserId::derived));
         let row = UserRow {
             id: id.unwrap_or_else(|| self.clock.fresh().into()),
             user,
             revision: 1,
             created_at: self.clock.now(),
         };
-        Ok(self.store.add_user(&caller.principal.owner, &row, attempt.as_ref()).await?)
+        let owner = &caller.principal.owner;
+        let done =
+            self.store.add_users(owner, std::slice::from_ref(&row), attempt.as_ref()).await?;
+        let Done { value: Added { row: mut rows, .. }, replayed } = done;
+        let value = rows.pop().ok_or_else(|| Error::not_found(Kind::User.name(), &row.id))?;
+        Ok(Done { value, replayed })
+    }
+
+    /// The same persona of the same file is the same user.
+    pub async fn import_users(
+        &self,
+        caller: &Caller,
+        upload: Upload,
+        attempt: Option<Attempt>,
+    ) -> Result<Imported<Vec<UserRow>>, Error> {
+        let (upload, read) = tokio::task::spawn_blocking(move || {
+            let read = persona::read(&upload.bytes);
+            (upload, read)
+        })
+        .await?;
+        let ImportedUsers { users, report } = read?;
+        if users.len() > USERS_PER_FILE_MAX {
+            let what = format!("{} users", users.len());
+            return Err(FormatError::limit("personas", what, USERS_PER_FILE_MAX).into());
+        }
+        if upload.validate_only {
+            return Ok(Imported { row: None, report, already: false, replayed: false });
+        }
+        let owner = &caller.principal.owner;
+        let file = kernel::digest(&upload.bytes).to_hex();
+        let created_at = self.clock.now();
+        let row = |(at, user): (usize, ImportedUser)| {
+            let key = user.key.unwrap_or_else(|| at.to_string());
+            let parts = [owner.tenant.as_str(), owner.subject.as_str(), &file, &key];
+            UserRow { id: UserId::derived(&parts), user: user.user, revision: 1, created_at }
+        };
+        let rows: Vec<_> = users.into_iter().enumerate().map(row).collect();
+        let done = self.store.add_users(owner, &rows, attempt.as_ref()).await?;
+        Ok(Imported::of(done, report))
     }
 
     pub async fn user(&self, caller: &Caller, id: &UserId) -> Result<UserRow, Error> {
@@ -51,8 +96,10 @@ impl Loader {
         caller: &Caller,
         kind: Kind,
         id: &str,
+        expected: Option<u64>,
         attempt: Option<Attempt>,
     ) -> Result<Done<u64>, Error> {
-        Ok(self.store.delete(&caller.principal.owner, kind, id, attempt.as_ref()).await?)
+        let owner = &caller.principal.owner;
+        Ok(self.store.delete(owner, kind, id, expected, attempt.as_ref()).await?)
     }
 }

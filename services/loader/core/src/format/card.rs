@@ -12,8 +12,10 @@ use super::{
 use crate::character::{CardSpec, Character};
 
 mod document;
+mod edit;
 
 pub use document::read_document;
+pub use edit::{Edit, TextField, edit};
 
 /// What kind of file a card came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

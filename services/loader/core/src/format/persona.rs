@@ -1,6 +1,6 @@
 //! Users from files: the strict form of one user, and SillyTavern's export of all personas.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{
     error::FormatError,
@@ -38,6 +38,30 @@ pub fn read(bytes: &[u8]) -> Result<ImportedUsers, FormatError> {
     let users = if export { read_export(root, &mut report)? } else { vec![read_strict(root)?] };
     report.count("users", users.len());
     Ok(ImportedUsers { users, report })
+}
+
+/// The strict form of one user.
+pub fn write_one(id: &str, user: &User) -> Vec<u8> {
+    let (name, description) = (user.name(), user.description());
+    json!({ "id": id, "name": name, "description": description }).to_string().into_bytes()
+}
+
+/// An export of personas, each under a picture's name as SillyTavern wants it.
+pub fn write_all<'a>(
+    users: impl IntoIterator<Item = (&'a str, &'a User)>,
+    default: Option<&str>,
+) -> Vec<u8> {
+    let avatar = |id: &str| format!("{id}.png");
+    let (mut names, mut descriptions) = (Map::new(), Map::new());
+    for (id, user) in users {
+        names.insert(avatar(id), user.name().into());
+        let description = json!({ "description": user.description(), "position": 0 });
+        descriptions.insert(avatar(id), description);
+    }
+    let default = default.map(avatar);
+    json!({ "personas": names, "default_persona": default, "persona_descriptions": descriptions })
+        .to_string()
+        .into_bytes()
 }
 
 /// The form of our own export; an unknown field or another type is refused (seed 001).

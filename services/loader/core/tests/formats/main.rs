@@ -3,6 +3,7 @@
 mod archives;
 mod cards;
 mod corpus;
+mod edits;
 mod laws;
 mod personas;
 mod pictures;

@@ -1,6 +1,6 @@
 //! Users: the strict form, and SillyTavern's export of personas (reference B4, seed 001).
 
-use loader_core::format::persona;
+use loader_core::{User, format::persona};
 
 use crate::repairs;
 
@@ -63,4 +63,17 @@ fn an_unusable_persona_is_left_out_and_said() {
     assert_eq!(imported.users.len(), 1);
     assert_eq!(repairs(&imported.report), [("PERSONA_UNUSABLE", "personas.a.png")]);
     refused(r#"{"personas":{}}"#, "personas: holds no usable persona");
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let user = |name: &str, text: &str| User::new(name.to_owned(), text.to_owned()).expect("valid");
+    let (bob, eve) = (user("Bob", "tall\n\"dark\""), user("Eve", ""));
+    let one = persona::read(&persona::write_one("u1", &bob)).expect("is a user");
+    assert_eq!((one.users[0].key.as_deref(), &one.users[0].user), (Some("u1"), &bob));
+    let all = persona::write_all([("u1", &bob), ("u2", &eve)], Some("u2"));
+    let all = persona::read(&all).expect("are personas");
+    let read: Vec<_> = all.users.iter().map(|read| (&read.user, read.is_default)).collect();
+    assert_eq!(read, [(&bob, false), (&eve, true)]);
+    assert_eq!(all.users[0].key.as_deref(), Some("u1.png"));
 }

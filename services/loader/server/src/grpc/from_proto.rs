@@ -12,6 +12,7 @@ use kernel::{
 };
 use loader_core::{
     User,
+    format::card::Container,
     selection::{
         Activation, AuthorsNote, NotePosition, Options, Rp, RpSource, Sandbox, Selection, Worlds,
     },
@@ -19,13 +20,16 @@ use loader_core::{
 };
 use prompt::{ProfileMode, Role};
 use tonic::Status;
-use wire::{common::v1 as common, loader::v1 as pb};
+use wire::{common::v1 as common, loader::v1 as pb, lorebook::v1::WorldView};
 
 pub use host::upload::{Part as UploadPart, file as upload};
 
 pub mod job;
 
-use crate::store::{Attempt, Holder, Origin};
+use crate::{
+    exports::{CardExport, EmbeddedWorld},
+    store::{Attempt, Holder, Origin},
+};
 
 pub fn id<T>(field: &str, text: &str, new: fn(&str) -> Result<T, InvalidId>) -> Result<T, Status> {
     field::id(field, new(text))
@@ -60,6 +64,22 @@ pub fn upload_attempt(caller: &Caller, method: &'static str, upload: &Upload) ->
 
 fn attempt_of(caller: &Caller, method: &'static str, id: RequestId, request: Digest) -> Attempt {
     Attempt { scope: Scope::new(&caller.principal.owner, method, id), request }
+}
+
+pub fn card_export(request: &pb::ExportCharacterRequest) -> Result<CardExport, Status> {
+    let container = match request.format() {
+        pb::CardFormat::Unspecified => None,
+        pb::CardFormat::Json => Some(Container::Json),
+        pb::CardFormat::Png => Some(Container::Png),
+        pb::CardFormat::Charx => Some(Container::Charx),
+    };
+    let view = match request.world_view() {
+        WorldView::Unspecified | WorldView::Authored => WorldView::Authored,
+        WorldView::Effective => WorldView::Effective,
+        WorldView::All => return Err(invalid("world_view", "is ALL, which no card holds")),
+    };
+    let world = optional_id("embed_world_id", &request.embed_world_id, |id| WorldId::new(id))?;
+    Ok(CardExport { container, world: world.map(|id| EmbeddedWorld { id, view }) })
 }
 
 pub fn user(request: &pb::CreateUserRequest) -> Result<User, Status> {

@@ -1,7 +1,12 @@
 //! Errors become statuses, in one place.
 
-use host::status::{Refusal, aborted, data_loss, internal, limit_told, not_found, over, store};
-use kernel::{SessionId, limits::MESSAGE_BYTES_MAX};
+use host::status::{
+    Refusal, aborted, data_loss, internal, invalid, limit_told, not_found, over, store,
+};
+use kernel::{
+    SessionId,
+    limits::{IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX},
+};
 use loader_core::{
     compile::CompileError,
     format::{FormatError, LimitExceeded, Unusable},
@@ -24,6 +29,13 @@ pub fn status(error: Error) -> Status {
         Error::Write(error) => write_status(error),
         Error::Format(error) => format_status(error),
         Error::NotFound { kind, id } => not_found(kind, &id),
+        Error::CardForm { asked, container } => {
+            let (asked, container) = (asked.name(), container.name());
+            invalid("format", format!("is {asked}, but the card came as {container}"))
+        }
+        Error::ExportTooLarge { bytes } => {
+            limit_exceeded("file", bytes as u64, IMPORT_BYTES_MAX as u64)
+        }
         Error::Compile(CompileError::ProfileTooLarge { bytes, max }) => {
             let message = CompileError::ProfileTooLarge { bytes, max }.to_string();
             let refusal = Refusal::new(Reason::TavernProfileTooLarge, message);
@@ -53,6 +65,7 @@ fn write_status(error: WriteError) -> Status {
         WriteError::EtagMismatch { kind, id } => {
             aborted(Reason::EtagMismatch, kind, &id, "the etag is not the present one")
         }
+        WriteError::Full { what, max } => limit_exceeded(what, max as u64 + 1, max as u64),
         WriteError::Running { part, sessions } => running(part, &sessions),
     }
 }

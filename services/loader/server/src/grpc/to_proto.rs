@@ -144,6 +144,10 @@ pub fn user(row: UserRow) -> pb::User {
     }
 }
 
+pub fn user_without_description(row: UserRow) -> pb::User {
+    pb::User { description: String::new(), ..user(row) }
+}
+
 pub fn preset_summary(summary: Summary) -> pb::Preset {
     pb::Preset {
         preset_id: summary.id,

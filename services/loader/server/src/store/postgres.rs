@@ -6,7 +6,7 @@ use host::{database, idempotency::postgres as answers};
 use kernel::Clock;
 use sqlx::PgConnection as Connection;
 
-use super::StoreError;
+use super::{Capacity, StoreError};
 
 #[path = "shared/verbs.rs"]
 #[expect(clippy::duplicate_mod, reason = "one text compiled for each database")]
@@ -23,6 +23,7 @@ const NOW: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::big
 pub struct PostgresStore {
     database: database::Postgres,
     clock: Arc<dyn Clock>,
+    capacity: Capacity,
 }
 
 type Backend = PostgresStore;
@@ -32,7 +33,13 @@ type Backend = PostgresStore;
 impl PostgresStore {
     /// `database` is open and migrated.
     pub fn new(database: database::Postgres, clock: Arc<dyn Clock>) -> Self {
-        Self { database, clock }
+        Self { database, clock, capacity: Capacity::default() }
+    }
+
+    /// The same store with room for less.
+    #[must_use]
+    pub fn with_capacity(self, capacity: Capacity) -> Self {
+        Self { capacity, ..self }
     }
 
     /// READ COMMITTED: what matters is locked by the owner's row.

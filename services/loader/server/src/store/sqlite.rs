@@ -6,7 +6,7 @@ use host::{database, idempotency::sqlite as answers};
 use kernel::Clock;
 use sqlx::SqliteConnection as Connection;
 
-use super::StoreError;
+use super::{Capacity, StoreError};
 
 #[path = "shared/verbs.rs"]
 mod verbs;
@@ -22,6 +22,7 @@ const NOW: &str = "select cast(unixepoch('subsec') * 1000000 as integer) as now"
 pub struct SqliteStore {
     database: database::Sqlite,
     clock: Arc<dyn Clock>,
+    capacity: Capacity,
 }
 
 type Backend = SqliteStore;
@@ -31,7 +32,13 @@ type Backend = SqliteStore;
 impl SqliteStore {
     /// `database` is open and migrated.
     pub fn new(database: database::Sqlite, clock: Arc<dyn Clock>) -> Self {
-        Self { database, clock }
+        Self { database, clock, capacity: Capacity::default() }
+    }
+
+    /// The same store with room for less.
+    #[must_use]
+    pub fn with_capacity(self, capacity: Capacity) -> Self {
+        Self { capacity, ..self }
     }
 
     /// The only transaction that writes, from its first statement on.

@@ -1,6 +1,6 @@
 //! A loader behind its door, called as `ada`, `bob` or a mesh peer; the lorebook is a script.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures::stream;
 use host::{
@@ -12,10 +12,10 @@ use host::{
     shutdown::Shutdown,
     status::reason,
 };
-use kernel::{ManualClock, Timestamp, digest};
+use kernel::{ManualClock, Timestamp};
 use loader::{Config, Links};
 use tempfile::TempDir;
-use tonic::{Request, Response, Status, Streaming, metadata::MetadataValue};
+use tonic::{Request, Status, metadata::MetadataValue};
 use wire::{
     common::v1::{Reason, UploadHeader},
     loader::v1::{
@@ -23,11 +23,10 @@ use wire::{
         preset_service_client::PresetServiceClient, profile_service_client::ProfileServiceClient,
         selection_service_client::SelectionServiceClient, user_service_client::UserServiceClient,
     },
-    lorebook::v1::World,
-    mesh::v1::{
-        self as mesh, compile_service_client::CompileServiceClient, lore_service_server as lore,
-    },
+    mesh::v1::{self as mesh, compile_service_client::CompileServiceClient},
 };
+
+use crate::lorebook::Lorebook;
 
 const TOKENS: [(&str, &str); 2] = [("ada", "acme"), ("bob", "other")];
 
@@ -35,16 +34,6 @@ pub struct House {
     door: Door,
     pub lorebook: Lorebook,
     _folder: TempDir,
-}
-
-/// A lorebook that knows the worlds it is told of, and fires one entry for each of them.
-#[derive(Clone, Default)]
-pub struct Lorebook {
-    pub worlds: Arc<Mutex<Vec<String>>>,
-    /// Books that were registered, as JSON.
-    pub books: Arc<Mutex<Vec<String>>>,
-    pub asked: Arc<Mutex<Vec<mesh::ActivateRequest>>>,
-    pub away: Arc<Mutex<bool>>,
 }
 
 /// What an answer was: its value, and whether it was a replay.
@@ -64,7 +53,7 @@ impl House {
         let mesh = mesh_token();
         let auth = Authenticator::open(&AuthMode::Tokens(tokens), &mesh).expect("tokens");
         let lorebook = Lorebook::default();
-        let peer = Peer::new(local(lore::LoreServiceServer::new(lorebook.clone())), mesh);
+        let peer = Peer::new(local(lorebook.services()), mesh);
         let data = DataFolder::open(&folder.path().join("data")).expect("free");
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
         let config = Config { place: Place::Folder(data) };
@@ -146,6 +135,19 @@ impl House {
         read.into_inner().character.expect("a character")
     }
 
+    pub async fn import_users(
+        &self,
+        who: &str,
+        header: UploadHeader,
+        bytes: &[u8],
+    ) -> Answered<pb::ImportUsersResponse> {
+        use pb::import_users_request::Part;
+        let parts = [Part::Header(header), Part::Chunk(bytes.to_vec())];
+        let parts = parts.map(|part| pb::ImportUsersRequest { part: Some(part) });
+        let answer = self.users().import_users(as_user(who, stream::iter(parts))).await?;
+        Ok(answer.into_inner())
+    }
+
     pub async fn create_user(&self, who: &str, name: &str) -> String {
         let (name, description) = (name.to_owned(), "tall".to_owned());
         let request = pb::CreateUserRequest { request_id: String::new(), name, description };
@@ -219,116 +221,3 @@ pub fn refused<T: std::fmt::Debug>(answer: Answered<T>, expected: Reason) -> Sta
 pub const CARD: &str = r#"{"spec":"chara_card_v2","spec_version":"2.0","data":{"name":"Mira","description":"{{char}} keeps the lighthouse.","first_mes":"Hello, {{user}}.","system_prompt":"Speak as {{char}}.","character_book":{"entries":[{"keys":["lamp"],"content":"The lamp is cold.","enabled":true,"insertion_order":1,"extensions":{}}]}}}"#;
 
 pub const PRESET: &str = r#"{"temperature":0.7,"openai_max_tokens":200,"prompts":[{"identifier":"main","role":"system","content":"You write fiction.","system_prompt":true}]}"#;
-
-// === impl Lorebook ===
-
-impl Lorebook {
-    fn check(&self) -> Result<(), Status> {
-        if *self.away.lock().expect("not poisoned") {
-            return Err(host::status::peer_unavailable("away"));
-        }
-        Ok(())
-    }
-
-    pub fn knows(&self, world: &str) {
-        self.worlds.lock().expect("not poisoned").push(world.to_owned());
-    }
-}
-
-#[tonic::async_trait]
-impl lore::LoreService for Lorebook {
-    type ActivateStream = stream::Iter<std::vec::IntoIter<Result<mesh::ActivateResponse, Status>>>;
-
-    async fn activate(
-        &self,
-        request: Request<mesh::ActivateRequest>,
-    ) -> Answered<Response<Self::ActivateStream>> {
-        use mesh::activate_response::Part;
-        self.check()?;
-        let request = request.into_inner();
-        let mut parts: Vec<_> =
-            request.sources.iter().map(|source| Part::Entry(entry(&source.world_id))).collect();
-        let worlds = request.sources.iter().map(|source| mesh::WorldUsed {
-            world_id: source.world_id.clone(),
-            name: format!("World {}", source.world_id),
-            content_revision: 3,
-            dynamic_enabled: true,
-            embedded: false,
-        });
-        parts.push(Part::Summary(mesh::ActivationSummary {
-            worlds: worlds.collect(),
-            variables_json: request.variables_json.clone(),
-            timed_state_json: r#"{"sticky":{}}"#.to_owned(),
-            ..Default::default()
-        }));
-        self.asked.lock().expect("not poisoned").push(request);
-        let parts: Vec<_> =
-            parts.into_iter().map(|part| Ok(mesh::ActivateResponse { part: Some(part) })).collect();
-        Ok(Response::new(stream::iter(parts)))
-    }
-
-    async fn register_embedded_book(
-        &self,
-        request: Request<Streaming<mesh::RegisterEmbeddedBookRequest>>,
-    ) -> Answered<Response<mesh::RegisterEmbeddedBookResponse>> {
-        use mesh::register_embedded_book_request::Part;
-        self.check()?;
-        let mut parts = request.into_inner();
-        let mut book = Vec::new();
-        while let Some(message) = parts.message().await? {
-            if let Some(Part::Chunk(chunk)) = message.part {
-                book.extend(chunk);
-            }
-        }
-        let book = String::from_utf8(book).expect("JSON");
-        let world_id = format!("book-{}", &digest(book.as_bytes()).to_hex()[..8]);
-        self.books.lock().expect("not poisoned").push(book);
-        self.knows(&world_id);
-        Ok(Response::new(mesh::RegisterEmbeddedBookResponse { world_id, report: None }))
-    }
-
-    async fn batch_get_worlds(
-        &self,
-        request: Request<mesh::BatchGetWorldsRequest>,
-    ) -> Answered<Response<mesh::BatchGetWorldsResponse>> {
-        self.check()?;
-        let known = self.worlds.lock().expect("not poisoned").clone();
-        let asked = request.into_inner().world_ids.into_iter().filter(|id| known.contains(id));
-        let worlds = asked.map(|world_id| World { world_id, ..Default::default() }).collect();
-        Ok(Response::new(mesh::BatchGetWorldsResponse { worlds }))
-    }
-
-    async fn apply_change(
-        &self,
-        _: Request<mesh::ApplyChangeRequest>,
-    ) -> Answered<Response<mesh::ApplyChangeResponse>> {
-        Err(Status::unimplemented("the loader changes no lore"))
-    }
-
-    async fn close_change(
-        &self,
-        _: Request<mesh::CloseChangeRequest>,
-    ) -> Answered<Response<mesh::CloseChangeResponse>> {
-        Err(Status::unimplemented("the loader changes no lore"))
-    }
-
-    async fn delete_world(
-        &self,
-        _: Request<mesh::DeleteWorldRequest>,
-    ) -> Answered<Response<mesh::DeleteWorldResponse>> {
-        Err(Status::unimplemented("the loader deletes no world yet"))
-    }
-}
-
-fn entry(world: &str) -> mesh::ActivatedEntry {
-    mesh::ActivatedEntry {
-        world_id: world.to_owned(),
-        entry_id: "e1".to_owned(),
-        name: "entry".to_owned(),
-        content: format!("Lore of {world}."),
-        position: wire::lorebook::v1::EntryPosition::BeforeCharacter.into(),
-        reason: "constant".to_owned(),
-        source_hash: vec![1; 32],
-        ..Default::default()
-    }
-}

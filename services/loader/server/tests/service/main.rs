@@ -2,7 +2,9 @@
 
 mod bindings;
 mod characters;
+mod exports;
 mod house;
+mod lorebook;
 mod presets;
 mod profiles;
 mod selections;

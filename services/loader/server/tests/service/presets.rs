@@ -100,7 +100,7 @@ async fn another_owners_preset_is_as_an_absent_one() {
     let absent = get("bob", "absent".to_owned()).await.map(|_| ());
     let (hers, absent) = (refused(hers, Reason::NotFound), refused(absent, Reason::NotFound));
     assert_eq!(hers.message().replace(&preset_id, "absent"), absent.message());
-    let delete = pb::DeletePresetRequest { preset_id, request_id: String::new() };
+    let delete = pb::DeletePresetRequest { preset_id, ..Default::default() };
     let delete = house.presets().delete_preset(as_user("bob", delete)).await.map(|_| ());
     refused(delete, Reason::NotFound);
 }

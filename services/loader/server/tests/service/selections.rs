@@ -77,7 +77,7 @@ async fn a_running_session_names_the_part_that_would_change() {
     house.compiler().release_lease(release).await.expect("released");
     assert!(selections.set_selection(as_user("ada", set(user, ""))).await.is_ok());
     house.compile(generation("s", "g2")).await.expect("compiled");
-    let delete = pb::DeleteUserRequest { user_id, request_id: String::new() };
+    let delete = pb::DeleteUserRequest { user_id, ..Default::default() };
     let deleted = house.users().delete_user(as_user("ada", delete)).await.map(|_| ());
     refused(deleted, Reason::UserAgentRunning);
 }

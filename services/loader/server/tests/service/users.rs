@@ -47,7 +47,11 @@ async fn malformed_users_are_refused_by_field() {
 async fn a_deleted_user_is_gone() {
     let house = House::new().await;
     let user_id = house.create_user("ada", "Bob").await;
-    let delete = pb::DeleteUserRequest { user_id: user_id.clone(), request_id: "d".to_owned() };
+    let delete = pb::DeleteUserRequest {
+        user_id: user_id.clone(),
+        request_id: "d".to_owned(),
+        ..Default::default()
+    };
     let mut users = house.users();
     users.delete_user(as_user("ada", delete.clone())).await.expect("deleted");
     users.delete_user(as_user("ada", delete)).await.expect("replayed");

@@ -1,10 +1,17 @@
-//! Worlds attached to users, presets, characters, or to all sessions of an owner.
+//! Worlds attached to sessions, users, presets, characters, or to all sessions of an owner.
 
-use kernel::{Owner, Timestamp, WorldId};
+use async_trait::async_trait;
+use kernel::{Owner, WorldId};
 use loader_core::selection::{Bindings, Part, Selection, Worlds};
 
-use super::{Connection, answer, answered, inconsistent, leases, lock_owner, of_owner, resources};
-use crate::store::{Attempt, Done, Holder, Kind, StoreError, WriteError, bindings_etag};
+use super::{
+    Backend, Connection, inconsistent, leases, of_owner, parsed,
+    resources::{self, characters},
+    selections,
+};
+use crate::store::{
+    Attempt, Done, Holder, Kind, StoreError, WorldStore, WriteError, bindings_etag,
+};
 
 const READ: &str = "
     select world_id
@@ -26,24 +33,39 @@ const INSERT: &str = "
     insert into bindings (tenant, subject, holder_kind, holder_id, place, world_id)
     values ($1, $2, $3, $4, $5, $6)";
 
-pub(super) struct Change<'a> {
-    pub holder: &'a Holder,
-    pub worlds: &'a Worlds,
-    pub expected: Option<&'a str>,
-}
-
-pub(super) async fn read(
-    tx: &mut Connection,
-    owner: &Owner,
-    holder: &Holder,
-) -> Result<Option<Worlds>, StoreError> {
-    if !is_there(tx, owner, holder).await? {
-        return Ok(None);
+#[async_trait]
+impl WorldStore for Backend {
+    async fn bindings(&self, owner: &Owner, holder: &Holder) -> Result<Option<Worlds>, StoreError> {
+        read(&mut *self.read().await?, owner, holder).await
     }
-    let worlds = Worlds::new(worlds_of(tx, owner, holder).await?);
-    worlds.map(Some).map_err(|error| inconsistent("bindings", error))
+
+    async fn set_bindings(
+        &self,
+        owner: &Owner,
+        holder: &Holder,
+        worlds: &Worlds,
+        expected: Option<&str>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Worlds>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if answered.is_some() {
+            return Ok(Done { value: worlds.clone(), replayed: true });
+        }
+        let Some(old) = read(&mut write.tx, owner, holder).await? else {
+            return Err(WriteError::NotFound { kind: holder.kind(), id: holder.id().to_owned() });
+        };
+        if expected.is_some_and(|expected| expected != bindings_etag(&old)) {
+            return Err(WriteError::EtagMismatch { kind: "bindings", id: holder.id().to_owned() });
+        }
+        if old != *worlds {
+            leases::refuse(Part::Worlds, leases::running_for(&mut write.tx, owner, holder).await?)?;
+            replace(&mut write.tx, owner, holder, worlds).await?;
+        }
+        write.done(bindings_etag(worlds), worlds.clone()).await
+    }
 }
 
+/// Everything that is attached to what a selection names.
 pub(super) async fn of_selection(
     tx: &mut Connection,
     owner: &Owner,
@@ -59,58 +81,24 @@ pub(super) async fn of_selection(
         bindings.preset = worlds_of(tx, owner, &Holder::Preset(id)).await?;
     }
     if let Some(id) = character {
-        let row = resources::character(tx, owner, &id).await?;
-        bindings.embedded = row.and_then(|row| row.embedded_world);
+        bindings.embedded = characters::embedded_world(tx, owner, &id).await?;
         bindings.character = worlds_of(tx, owner, &Holder::Character(id)).await?;
     }
     Ok(bindings)
 }
 
-pub(super) async fn set(
+/// Takes away what a resource holds; how many worlds that were.
+pub(super) async fn unbind(
     tx: &mut Connection,
     owner: &Owner,
-    change: Change<'_>,
-    attempt: Option<&Attempt>,
-    now: Timestamp,
-) -> Result<Done<Worlds>, WriteError> {
-    let Change { holder, worlds, expected } = change;
-    lock_owner(tx, owner).await?;
-    if answered(tx, attempt).await?.is_some() {
-        return Ok(Done { value: worlds.clone(), replayed: true });
-    }
-    let Some(old) = read(tx, owner, holder).await? else {
-        return Err(WriteError::NotFound { kind: holder.kind(), id: holder.id().to_owned() });
-    };
-    if expected.is_some_and(|expected| expected != bindings_etag(&old)) {
-        return Err(WriteError::EtagMismatch { kind: "bindings", id: holder.id().to_owned() });
-    }
-    if old != *worlds {
-        let running = running_with(tx, owner, holder).await?;
-        if !running.is_empty() {
-            return Err(WriteError::Running { part: Part::Worlds, sessions: running });
-        }
-        replace(tx, owner, holder, worlds).await?;
-    }
-    answer(tx, attempt, bindings_etag(worlds), now).await?;
-    Ok(Done { value: worlds.clone(), replayed: false })
+    kind: Kind,
+    id: &str,
+) -> Result<u64, StoreError> {
+    let unbound = of_owner(DELETE, owner).bind(kind.name()).bind(id.to_owned()).execute(tx).await?;
+    Ok(unbound.rows_affected())
 }
 
-/// The running sessions that the holder takes part in.
-async fn running_with(
-    tx: &mut Connection,
-    owner: &Owner,
-    holder: &Holder,
-) -> Result<Vec<kernel::SessionId>, StoreError> {
-    let kind = match holder {
-        Holder::Global => return leases::running(tx, owner).await,
-        Holder::User(_) => Kind::User,
-        Holder::Preset(_) => Kind::Preset,
-        Holder::Character(_) => Kind::Character,
-    };
-    leases::running_with(tx, owner, kind, holder.id()).await
-}
-
-async fn replace(
+pub(super) async fn replace(
     tx: &mut Connection,
     owner: &Owner,
     holder: &Holder,
@@ -130,7 +118,7 @@ async fn replace(
     Ok(())
 }
 
-async fn worlds_of(
+pub(super) async fn worlds_of(
     tx: &mut Connection,
     owner: &Owner,
     holder: &Holder,
@@ -140,13 +128,25 @@ async fn worlds_of(
         .bind(holder.id().to_owned())
         .fetch_all(tx)
         .await?;
-    let id = |row: &super::Row| super::parsed(row, "bindings", "world_id", WorldId::new);
-    rows.iter().map(id).collect()
+    rows.iter().map(|row| parsed(row, "bindings", "world_id", WorldId::new)).collect()
+}
+
+async fn read(
+    tx: &mut Connection,
+    owner: &Owner,
+    holder: &Holder,
+) -> Result<Option<Worlds>, StoreError> {
+    if !is_there(tx, owner, holder).await? {
+        return Ok(None);
+    }
+    let worlds = Worlds::new(worlds_of(tx, owner, holder).await?);
+    worlds.map(Some).map_err(|error| inconsistent("bindings", error))
 }
 
 async fn is_there(tx: &mut Connection, owner: &Owner, holder: &Holder) -> Result<bool, StoreError> {
     match holder {
         Holder::Global => Ok(true),
+        Holder::Session(id) => Ok(selections::read(tx, owner, id).await?.is_some()),
         Holder::User(id) => resources::exists(tx, owner, Kind::User, id.as_str()).await,
         Holder::Preset(id) => resources::exists(tx, owner, Kind::Preset, id.as_str()).await,
         Holder::Character(id) => resources::exists(tx, owner, Kind::Character, id.as_str()).await,

@@ -1,11 +1,16 @@
 //! Which sessions are running, and what a compile reads as it takes its lease.
 
+use async_trait::async_trait;
 use kernel::{GenerationId, Owner, SessionId};
-use loader_core::selection::Selection;
+use loader_core::selection::{Part, Selection};
 use sqlx::Row as _;
 
-use super::{Connection, NOW, bindings, lock_owner, of_owner, parsed, resources, selections};
-use crate::store::{Kind, Lease, Snapshot, StoreError};
+use super::{
+    Backend, Connection, NOW, bindings, names, of_owner, parsed,
+    resources::{characters, presets, users},
+    selections,
+};
+use crate::store::{Holder, Kind, Lease, LeaseStore, Snapshot, StoreError, WriteError};
 
 const TAKE: &str = "
     insert into leases (tenant, subject, session_id, generation_id, expires_at)
@@ -28,75 +33,76 @@ const RUNNING: &str = "
         and expires_at > $3
     order by session_id";
 
-const RUNNING_WITH_PRESET: &str = "
-    select leases.session_id
-    from leases
-    join selections using (tenant, subject, session_id)
-    where leases.tenant = $1
-        and leases.subject = $2
-        and leases.expires_at > $3
-        and selections.preset_id = $4
-    order by leases.session_id";
-
-const RUNNING_WITH_CHARACTER: &str = "
-    select leases.session_id
-    from leases
-    join selections using (tenant, subject, session_id)
-    where leases.tenant = $1
-        and leases.subject = $2
-        and leases.expires_at > $3
-        and selections.character_id = $4
-    order by leases.session_id";
-
-const RUNNING_WITH_USER: &str = "
-    select leases.session_id
-    from leases
-    join selections using (tenant, subject, session_id)
-    where leases.tenant = $1
-        and leases.subject = $2
-        and leases.expires_at > $3
-        and selections.user_id = $4
-    order by leases.session_id";
-
 const RP_POLICY: &str = "
     select rp_policy
     from owners
     where tenant = $1
         and subject = $2";
 
-pub(super) async fn begin_compile(
-    tx: &mut Connection,
-    owner: &Owner,
-    session: &SessionId,
-    lease: &Lease,
-) -> Result<Snapshot, StoreError> {
-    lock_owner(tx, owner).await?;
-    let expires_at = now(tx).await? + lease.for_ms * 1_000;
-    of_owner(TAKE, owner)
-        .bind(session.as_str())
-        .bind(lease.generation.as_str())
-        .bind(expires_at)
-        .execute(&mut *tx)
-        .await?;
-    let selection = selections::read_or_default(tx, owner, session).await?;
-    snapshot(tx, owner, selection).await
+#[async_trait]
+impl LeaseStore for Backend {
+    async fn begin_compile(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        lease: &Lease,
+    ) -> Result<Snapshot, WriteError> {
+        let (mut write, _) = self.begin(owner, None).await?;
+        let tx = &mut write.tx;
+        let expires_at = now(tx).await? + lease.for_ms * 1_000;
+        let take = of_owner(TAKE, owner)
+            .bind(session.as_str())
+            .bind(lease.generation.as_str())
+            .bind(expires_at)
+            .execute(&mut **tx);
+        take.await.map_err(StoreError::from)?;
+        let room = self.capacity.selections;
+        let selection = selections::read_or_default(tx, owner, session, room).await?;
+        let snapshot = snapshot(tx, owner, selection).await?;
+        write.commit().await?;
+        Ok(snapshot)
+    }
+
+    async fn peek(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let mut tx = self.read().await?;
+        match selections::read(&mut tx, owner, session).await? {
+            Some(stored) => snapshot(&mut tx, owner, stored.selection).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn release(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        generation: &GenerationId,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.write().await?;
+        let release = of_owner(RELEASE, owner).bind(session.as_str()).bind(generation.as_str());
+        release.execute(&mut *tx).await?;
+        Ok(tx.commit().await?)
+    }
 }
 
-pub(super) async fn snapshot(
+async fn snapshot(
     tx: &mut Connection,
     owner: &Owner,
     selection: Selection,
 ) -> Result<Snapshot, StoreError> {
     let preset = match &selection.preset {
-        Some(id) => resources::preset(tx, owner, id).await?,
+        Some(id) => presets::by_id(tx, owner, id.as_str()).await?,
         None => None,
     };
     let character = match &selection.character {
-        Some(id) => resources::character(tx, owner, id).await?,
+        Some(id) => characters::by_id(tx, owner, id.as_str()).await?,
         None => None,
     };
     let user = match &selection.user {
-        Some(id) => resources::user(tx, owner, id).await?,
+        Some(id) => users::by_id(tx, owner, id.as_str()).await?,
         None => None,
     };
     let bindings = bindings::of_selection(tx, owner, &selection).await?;
@@ -105,14 +111,12 @@ pub(super) async fn snapshot(
     Ok(Snapshot { selection, preset, character, user, bindings, rp_policy })
 }
 
-pub(super) async fn release(
-    tx: &mut Connection,
-    owner: &Owner,
-    session: &SessionId,
-    generation: &GenerationId,
-) -> Result<(), StoreError> {
-    of_owner(RELEASE, owner).bind(session.as_str()).bind(generation.as_str()).execute(tx).await?;
-    Ok(())
+/// The running guard: nothing changes for a session that is running.
+pub(super) fn refuse(part: Part, running: Vec<SessionId>) -> Result<(), WriteError> {
+    if running.is_empty() {
+        return Ok(());
+    }
+    Err(WriteError::Running { part, sessions: running })
 }
 
 /// All running sessions of the owner.
@@ -132,14 +136,29 @@ pub(super) async fn running_with(
     kind: Kind,
     id: &str,
 ) -> Result<Vec<SessionId>, StoreError> {
-    let sql = match kind {
-        Kind::Preset => RUNNING_WITH_PRESET,
-        Kind::Character => RUNNING_WITH_CHARACTER,
-        Kind::User => RUNNING_WITH_USER,
-    };
     let now = now(tx).await?;
-    let rows = of_owner(sql, owner).bind(now).bind(id.to_owned()).fetch_all(tx).await?;
+    let running = of_owner(names::of(kind).running, owner).bind(now).bind(id.to_owned());
+    let rows = running.fetch_all(tx).await?;
     rows.iter().map(|row| parsed(row, "leases", "session_id", SessionId::new)).collect()
+}
+
+/// The running sessions that the worlds of a holder reach.
+pub(super) async fn running_for(
+    tx: &mut Connection,
+    owner: &Owner,
+    holder: &Holder,
+) -> Result<Vec<SessionId>, StoreError> {
+    match holder {
+        Holder::Global => running(tx, owner).await,
+        Holder::Session(id) => {
+            let mut running = running(tx, owner).await?;
+            running.retain(|session| session == id);
+            Ok(running)
+        }
+        Holder::User(id) => running_with(tx, owner, Kind::User, id.as_str()).await,
+        Holder::Preset(id) => running_with(tx, owner, Kind::Preset, id.as_str()).await,
+        Holder::Character(id) => running_with(tx, owner, Kind::Character, id.as_str()).await,
+    }
 }
 
 async fn now(tx: &mut Connection) -> Result<i64, StoreError> {

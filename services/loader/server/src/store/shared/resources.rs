@@ -1,296 +1,166 @@
-//! Presets, characters and users: added once for each content, listed by name, deleted with what points at them.
+//! Presets, characters and users: what they share; deleted with everything that points at them.
 
-use kernel::{CharacterId, Digest, Owner, PresetId, Timestamp, UserId, WorldId};
-use loader_core::{User, format::card::Container};
+use async_trait::async_trait;
+use kernel::{CharacterId, Digest, Owner, PresetId, Timestamp, UserId};
 use sqlx::Row as _;
 
 use super::{
-    Connection, Row, answer, answered, inconsistent, leases, lock_owner, of_owner, parsed,
-    selections,
+    Backend, Connection, Row, Write, bindings, check_room, leases, names, number, of_owner, parsed,
+    revision, selections,
 };
 use crate::store::{
-    Added, After, Attempt, CharacterRow, Done, Kind, PresetRow, StoreError, Summary, UserRow,
-    WriteError,
+    Added, After, Attempt, CharacterRow, Done, Kind, PresetRow, ResourceStore, StoreError, Summary,
+    UserRow, WriteError,
 };
 
-const ADD_PRESET: &str = "
-    insert into presets (tenant, subject, preset_id, name, hash, document, revision, created_at)
-    values ($1, $2, $3, $4, $5, $6, 1, $7)
-    on conflict do nothing";
+pub(super) mod characters;
+pub(super) mod presets;
+pub(super) mod users;
 
-const PRESET: &str = "
-    select preset_id, name, hash, document, revision, created_at
-    from presets
-    where tenant = $1
-        and subject = $2
-        and preset_id = $3";
-
-const PRESET_BY_HASH: &str = "
-    select preset_id, name, hash, document, revision, created_at
-    from presets
-    where tenant = $1
-        and subject = $2
-        and hash = $3";
-
-const PRESETS: &str = "
-    select preset_id as id, name, hash, revision, created_at
-    from presets
-    where tenant = $1
-        and subject = $2
-        and (name > $3 or (name = $3 and preset_id > $4))
-    order by name, preset_id
-    limit $5";
-
-const ADD_CHARACTER: &str = "
-    insert into characters (tenant, subject, character_id, name, hash, spec, container, document,
-        original, embedded_world_id, revision, created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)
-    on conflict do nothing";
-
-const CHARACTER: &str = "
-    select character_id, name, hash, spec, container, document, embedded_world_id, revision, created_at
-    from characters
-    where tenant = $1
-        and subject = $2
-        and character_id = $3";
-
-const CHARACTER_BY_HASH: &str = "
-    select character_id, name, hash, spec, container, document, embedded_world_id, revision, created_at
-    from characters
-    where tenant = $1
-        and subject = $2
-        and hash = $3";
-
-const CHARACTERS: &str = "
-    select character_id as id, name, hash, spec, container, revision, created_at
-    from characters
-    where tenant = $1
-        and subject = $2
-        and (name > $3 or (name = $3 and character_id > $4))
-    order by name, character_id
-    limit $5";
-
-const ADD_USER: &str = "
-    insert into users (tenant, subject, user_id, name, description, revision, created_at)
-    values ($1, $2, $3, $4, $5, 1, $6)
-    on conflict do nothing";
-
-const USER: &str = "
-    select user_id, name, description, revision, created_at
-    from users
-    where tenant = $1
-        and subject = $2
-        and user_id = $3";
-
-const USERS: &str = "
-    select user_id as id, name, revision, created_at
-    from users
-    where tenant = $1
-        and subject = $2
-        and (name > $3 or (name = $3 and user_id > $4))
-    order by name, user_id
-    limit $5";
-
-const DELETE_PRESET: &str = "
-    delete from presets
-    where tenant = $1
-        and subject = $2
-        and preset_id = $3";
-
-const DELETE_CHARACTER: &str = "
-    delete from characters
-    where tenant = $1
-        and subject = $2
-        and character_id = $3";
-
-const DELETE_USER: &str = "
-    delete from users
-    where tenant = $1
-        and subject = $2
-        and user_id = $3";
-
-const DELETE_BINDINGS: &str = "
-    delete from bindings
-    where tenant = $1
-        and subject = $2
-        and holder_kind = $3
-        and holder_id = $4";
-
-pub(super) async fn add_preset(
-    tx: &mut Connection,
-    owner: &Owner,
-    preset: &PresetRow,
-    attempt: Option<&Attempt>,
-    now: Timestamp,
-) -> Result<Done<Added<PresetRow>>, WriteError> {
-    lock_owner(tx, owner).await?;
-    if let Some(id) = answered(tx, attempt).await? {
-        let row = row_of(tx, owner, PRESET, &id).await?;
-        let row = row.ok_or_else(|| gone(Kind::Preset, &id))?;
-        return Ok(replayed(preset_of(&row)?));
+#[async_trait]
+impl ResourceStore for Backend {
+    async fn add_preset(
+        &self,
+        owner: &Owner,
+        preset: &PresetRow,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Added<PresetRow>>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(id) = answered {
+            let row = presets::by_id(&mut write.tx, owner, &id).await?;
+            return Ok(replayed(row.ok_or_else(|| gone(Kind::Preset, &id))?));
+        }
+        if let Some(row) = presets::known(&mut write.tx, owner, preset).await? {
+            return write.done(row.id.to_string(), Added { row, already: true }).await;
+        }
+        write.check_room(Kind::Preset, self.capacity.resources).await?;
+        presets::insert(&mut write.tx, owner, preset).await?;
+        write.done(preset.id.as_str(), Added { row: preset.clone(), already: false }).await
     }
-    let added = of_owner(ADD_PRESET, owner)
-        .bind(preset.id.as_str())
-        .bind(preset.name.as_str())
-        .bind(preset.hash.to_hex())
-        .bind(preset.document.as_slice())
-        .bind(preset.created_at.micros())
-        .execute(&mut *tx)
-        .await
-        .map_err(StoreError::from)?;
-    let row = row_of(tx, owner, PRESET_BY_HASH, &preset.hash.to_hex()).await?;
-    let row = preset_of(&row.ok_or_else(|| inconsistent("presets", "an id is taken"))?)?;
-    answer(tx, attempt, row.id.as_str(), now).await?;
-    Ok(new(row, added.rows_affected()))
-}
 
-pub(super) async fn add_character(
-    tx: &mut Connection,
-    owner: &Owner,
-    character: &CharacterRow,
-    original: Option<&[u8]>,
-    attempt: Option<&Attempt>,
-    now: Timestamp,
-) -> Result<Done<Added<CharacterRow>>, WriteError> {
-    lock_owner(tx, owner).await?;
-    if let Some(id) = answered(tx, attempt).await? {
-        let row = row_of(tx, owner, CHARACTER, &id).await?;
-        let row = row.ok_or_else(|| gone(Kind::Character, &id))?;
-        return Ok(replayed(character_of(&row)?));
+    async fn add_character(
+        &self,
+        owner: &Owner,
+        character: &CharacterRow,
+        original: Option<&[u8]>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Added<CharacterRow>>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(id) = answered {
+            let row = characters::by_id(&mut write.tx, owner, &id).await?;
+            return Ok(replayed(row.ok_or_else(|| gone(Kind::Character, &id))?));
+        }
+        if let Some(row) = characters::known(&mut write.tx, owner, character).await? {
+            return write.done(row.id.to_string(), Added { row, already: true }).await;
+        }
+        write.check_room(Kind::Character, self.capacity.resources).await?;
+        characters::insert(&mut write.tx, owner, character, original).await?;
+        write.done(character.id.as_str(), Added { row: character.clone(), already: false }).await
     }
-    let added = of_owner(ADD_CHARACTER, owner)
-        .bind(character.id.as_str())
-        .bind(character.name.as_str())
-        .bind(character.hash.to_hex())
-        .bind(character.spec.as_str())
-        .bind(character.container.name())
-        .bind(character.document.as_slice())
-        .bind(original)
-        .bind(character.embedded_world.as_ref().map(WorldId::as_str))
-        .bind(character.created_at.micros())
-        .execute(&mut *tx)
-        .await
-        .map_err(StoreError::from)?;
-    let row = row_of(tx, owner, CHARACTER_BY_HASH, &character.hash.to_hex()).await?;
-    let row = character_of(&row.ok_or_else(|| inconsistent("characters", "an id is taken"))?)?;
-    answer(tx, attempt, row.id.as_str(), now).await?;
-    Ok(new(row, added.rows_affected()))
-}
 
-pub(super) async fn add_user(
-    tx: &mut Connection,
-    owner: &Owner,
-    user: &UserRow,
-    attempt: Option<&Attempt>,
-    now: Timestamp,
-) -> Result<Done<UserRow>, WriteError> {
-    lock_owner(tx, owner).await?;
-    if let Some(id) = answered(tx, attempt).await? {
-        let row = row_of(tx, owner, USER, &id).await?;
-        let row = row.ok_or_else(|| gone(Kind::User, &id))?;
-        return Ok(Done { value: user_of(&row)?, replayed: true });
+    async fn add_users(
+        &self,
+        owner: &Owner,
+        users: &[UserRow],
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Added<Vec<UserRow>>>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if answered.is_some() {
+            return Ok(replayed(users::present(&mut write.tx, owner, users).await?));
+        }
+        let mut already = true;
+        for user in users {
+            if users::by_id(&mut write.tx, owner, user.id.as_str()).await?.is_none() {
+                write.check_room(Kind::User, self.capacity.resources).await?;
+                users::insert(&mut write.tx, owner, user).await?;
+                already = false;
+            }
+        }
+        let row = users::present(&mut write.tx, owner, users).await?;
+        write.done("", Added { row, already }).await
     }
-    of_owner(ADD_USER, owner)
-        .bind(user.id.as_str())
-        .bind(user.user.name())
-        .bind(user.user.description().as_bytes())
-        .bind(user.created_at.micros())
-        .execute(&mut *tx)
-        .await
-        .map_err(StoreError::from)?;
-    answer(tx, attempt, user.id.as_str(), now).await?;
-    Ok(Done { value: user.clone(), replayed: false })
-}
 
-pub(super) async fn preset(
-    tx: &mut Connection,
-    owner: &Owner,
-    id: &PresetId,
-) -> Result<Option<PresetRow>, StoreError> {
-    row_of(tx, owner, PRESET, id.as_str()).await?.map(|row| preset_of(&row)).transpose()
-}
-
-pub(super) async fn character(
-    tx: &mut Connection,
-    owner: &Owner,
-    id: &CharacterId,
-) -> Result<Option<CharacterRow>, StoreError> {
-    row_of(tx, owner, CHARACTER, id.as_str()).await?.map(|row| character_of(&row)).transpose()
-}
-
-pub(super) async fn character_by_hash(
-    tx: &mut Connection,
-    owner: &Owner,
-    hash: &Digest,
-) -> Result<Option<CharacterRow>, StoreError> {
-    let row = row_of(tx, owner, CHARACTER_BY_HASH, &hash.to_hex()).await?;
-    row.map(|row| character_of(&row)).transpose()
-}
-
-pub(super) async fn user(
-    tx: &mut Connection,
-    owner: &Owner,
-    id: &UserId,
-) -> Result<Option<UserRow>, StoreError> {
-    row_of(tx, owner, USER, id.as_str()).await?.map(|row| user_of(&row)).transpose()
-}
-
-pub(super) async fn list(
-    tx: &mut Connection,
-    owner: &Owner,
-    kind: Kind,
-    after: &After,
-    limit: usize,
-) -> Result<Vec<Summary>, StoreError> {
-    let sql = match kind {
-        Kind::Preset => PRESETS,
-        Kind::Character => CHARACTERS,
-        Kind::User => USERS,
-    };
-    let rows = of_owner(sql, owner)
-        .bind(after.name.as_str())
-        .bind(after.id.as_str())
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(tx)
-        .await?;
-    rows.iter().map(|row| summary_of(row, kind)).collect()
-}
-
-pub(super) async fn delete(
-    tx: &mut Connection,
-    owner: &Owner,
-    kind: Kind,
-    id: &str,
-    attempt: Option<&Attempt>,
-    now: Timestamp,
-) -> Result<Done<u64>, WriteError> {
-    lock_owner(tx, owner).await?;
-    if let Some(cleared) = answered(tx, attempt).await? {
-        let cleared = cleared.parse().map_err(|error| inconsistent("answers", error))?;
-        return Ok(Done { value: cleared, replayed: true });
+    async fn preset(&self, owner: &Owner, id: &PresetId) -> Result<Option<PresetRow>, StoreError> {
+        presets::by_id(&mut *self.read().await?, owner, id.as_str()).await
     }
-    if !exists(tx, owner, kind, id).await? {
-        return Err(gone(kind, id));
+
+    async fn character(
+        &self,
+        owner: &Owner,
+        id: &CharacterId,
+    ) -> Result<Option<CharacterRow>, StoreError> {
+        characters::by_id(&mut *self.read().await?, owner, id.as_str()).await
     }
-    let running = leases::running_with(tx, owner, kind, id).await?;
-    if !running.is_empty() {
-        return Err(WriteError::Running { part: kind.part(), sessions: running });
+
+    async fn original(
+        &self,
+        owner: &Owner,
+        id: &CharacterId,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        characters::original(&mut *self.read().await?, owner, id).await
     }
-    let unbound = of_owner(DELETE_BINDINGS, owner)
-        .bind(kind.name())
-        .bind(id.to_owned())
-        .execute(&mut *tx)
-        .await
-        .map_err(StoreError::from)?;
-    let cleared = unbound.rows_affected() + selections::clear(tx, owner, kind, id).await?;
-    let sql = match kind {
-        Kind::Preset => DELETE_PRESET,
-        Kind::Character => DELETE_CHARACTER,
-        Kind::User => DELETE_USER,
-    };
-    of_owner(sql, owner).bind(id.to_owned()).execute(&mut *tx).await.map_err(StoreError::from)?;
-    answer(tx, attempt, cleared.to_string(), now).await?;
-    Ok(Done { value: cleared, replayed: false })
+
+    async fn user(&self, owner: &Owner, id: &UserId) -> Result<Option<UserRow>, StoreError> {
+        users::by_id(&mut *self.read().await?, owner, id.as_str()).await
+    }
+
+    async fn character_by_hash(
+        &self,
+        owner: &Owner,
+        hash: &Digest,
+    ) -> Result<Option<CharacterRow>, StoreError> {
+        characters::by_hash(&mut *self.read().await?, owner, hash).await
+    }
+
+    async fn list(
+        &self,
+        owner: &Owner,
+        kind: Kind,
+        after: &After,
+        limit: usize,
+    ) -> Result<Vec<Summary>, StoreError> {
+        let rows = of_owner(names::of(kind).page, owner)
+            .bind(after.name.as_str())
+            .bind(after.id.as_str())
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(&mut *self.read().await?)
+            .await?;
+        rows.iter().map(|row| summary_of(row, kind)).collect()
+    }
+
+    async fn delete(
+        &self,
+        owner: &Owner,
+        kind: Kind,
+        id: &str,
+        expected_revision: Option<u64>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<u64>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(cleared) = answered {
+            return Ok(Done { value: number(&cleared)?, replayed: true });
+        }
+        check_revision(&mut write.tx, owner, kind, id, expected_revision).await?;
+        leases::refuse(kind.part(), leases::running_with(&mut write.tx, owner, kind, id).await?)?;
+        let unbound = bindings::unbind(&mut write.tx, owner, kind, id).await?;
+        let cleared = unbound + selections::clear(&mut write.tx, owner, kind, id).await?;
+        let delete = of_owner(names::of(kind).delete, owner).bind(id.to_owned());
+        delete.execute(&mut *write.tx).await.map_err(StoreError::from)?;
+        write.done(cleared.to_string(), cleared).await
+    }
+}
+
+// === impl Write ===
+
+impl Write<'_> {
+    async fn check_room(&mut self, kind: Kind, max: usize) -> Result<(), WriteError> {
+        let what = match kind {
+            Kind::Preset => "presets",
+            Kind::Character => "characters",
+            Kind::User => "users",
+        };
+        check_room(&mut self.tx, self.owner, names::of(kind).count, what, max).await
+    }
 }
 
 pub(super) async fn exists(
@@ -299,17 +169,23 @@ pub(super) async fn exists(
     kind: Kind,
     id: &str,
 ) -> Result<bool, StoreError> {
-    const PRESET: &str =
-        "select 1 from presets where tenant = $1 and subject = $2 and preset_id = $3";
-    const CHARACTER: &str =
-        "select 1 from characters where tenant = $1 and subject = $2 and character_id = $3";
-    const USER: &str = "select 1 from users where tenant = $1 and subject = $2 and user_id = $3";
-    let sql = match kind {
-        Kind::Preset => PRESET,
-        Kind::Character => CHARACTER,
-        Kind::User => USER,
-    };
-    Ok(row_of(tx, owner, sql, id).await?.is_some())
+    Ok(row_of(tx, owner, names::of(kind).revision, id).await?.is_some())
+}
+
+/// Refuses if there is no such resource, or none at this revision.
+async fn check_revision(
+    tx: &mut Connection,
+    owner: &Owner,
+    kind: Kind,
+    id: &str,
+    expected: Option<u64>,
+) -> Result<(), WriteError> {
+    let row = row_of(tx, owner, names::of(kind).revision, id).await?;
+    let present = revision(&row.ok_or_else(|| gone(kind, id))?, kind.name())?;
+    if expected.is_some_and(|expected| expected != present) {
+        return Err(WriteError::EtagMismatch { kind: kind.name(), id: id.to_owned() });
+    }
+    Ok(())
 }
 
 pub(super) fn gone(kind: Kind, id: &str) -> WriteError {
@@ -326,52 +202,8 @@ async fn row_of(
     Ok(of_owner(sql, owner).bind(key.to_owned()).fetch_optional(tx).await?)
 }
 
-fn new<T>(row: T, added: u64) -> Done<Added<T>> {
-    Done { value: Added { row, already: added == 0 }, replayed: false }
-}
-
 fn replayed<T>(row: T) -> Done<Added<T>> {
     Done { value: Added { row, already: false }, replayed: true }
-}
-
-fn preset_of(row: &Row) -> Result<PresetRow, StoreError> {
-    Ok(PresetRow {
-        id: parsed(row, "presets", "preset_id", PresetId::new)?,
-        name: row.try_get("name")?,
-        hash: parsed(row, "presets", "hash", |hash| Digest::from_hex(&hash))?,
-        document: row.try_get("document")?,
-        revision: revision(row)?,
-        created_at: Timestamp::from_micros(row.try_get("created_at")?),
-    })
-}
-
-fn character_of(row: &Row) -> Result<CharacterRow, StoreError> {
-    let world: Option<String> = row.try_get("embedded_world_id")?;
-    let world = world.map(WorldId::new).transpose();
-    Ok(CharacterRow {
-        id: parsed(row, "characters", "character_id", CharacterId::new)?,
-        name: row.try_get("name")?,
-        hash: parsed(row, "characters", "hash", |hash| Digest::from_hex(&hash))?,
-        spec: row.try_get("spec")?,
-        container: container(row)?,
-        document: row.try_get("document")?,
-        embedded_world: world.map_err(|error| inconsistent("characters", error))?,
-        revision: revision(row)?,
-        created_at: Timestamp::from_micros(row.try_get("created_at")?),
-    })
-}
-
-fn user_of(row: &Row) -> Result<UserRow, StoreError> {
-    let description: Vec<u8> = row.try_get("description")?;
-    let description =
-        String::from_utf8(description).map_err(|error| inconsistent("users", error))?;
-    let user = User::new(row.try_get("name")?, description);
-    Ok(UserRow {
-        id: parsed(row, "users", "user_id", UserId::new)?,
-        user: user.map_err(|error| inconsistent("users", error))?,
-        revision: revision(row)?,
-        created_at: Timestamp::from_micros(row.try_get("created_at")?),
-    })
 }
 
 fn summary_of(row: &Row, kind: Kind) -> Result<Summary, StoreError> {
@@ -380,7 +212,7 @@ fn summary_of(row: &Row, kind: Kind) -> Result<Summary, StoreError> {
         _ => Some(parsed(row, kind.name(), "hash", |hash| Digest::from_hex(&hash))?),
     };
     let card = match kind {
-        Kind::Character => Some((row.try_get("spec")?, container(row)?)),
+        Kind::Character => Some((row.try_get("spec")?, characters::container(row)?)),
         _ => None,
     };
     Ok(Summary {
@@ -388,16 +220,7 @@ fn summary_of(row: &Row, kind: Kind) -> Result<Summary, StoreError> {
         name: row.try_get("name")?,
         hash,
         card,
-        revision: revision(row)?,
+        revision: revision(row, kind.name())?,
         created_at: Timestamp::from_micros(row.try_get("created_at")?),
     })
-}
-
-fn container(row: &Row) -> Result<Container, StoreError> {
-    parsed(row, "characters", "container", |name| Container::from_name(&name).ok_or(name))
-}
-
-fn revision(row: &Row) -> Result<u64, StoreError> {
-    let revision: i64 = row.try_get("revision")?;
-    u64::try_from(revision).map_err(|error| inconsistent("a resource", error))
 }

@@ -1,14 +1,18 @@
 //! What sessions have bound.
 
-use kernel::{CharacterId, Owner, PresetId, SessionId, Timestamp, UserId};
-use loader_core::selection::{Options, Part, Rp, Selection, Worlds};
+use async_trait::async_trait;
+use kernel::{CharacterId, Owner, PresetId, SessionId, UserId};
+use loader_core::selection::{Bindings, Options, Rp, Selection, Worlds};
 use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
 use super::{
-    Connection, Row, answer, answered, inconsistent, leases, lock_owner, of_owner, resources,
+    Backend, Connection, Row, bindings, check_room, inconsistent, leases, names, number, of_owner,
+    resources, revision,
 };
-use crate::store::{Attempt, Done, Kind, Origin, StoreError, StoredSelection, WriteError};
+use crate::store::{
+    Attempt, Done, Holder, Kind, Origin, SelectionStore, StoreError, StoredSelection, WriteError,
+};
 
 const READ: &str = "
     select preset_id, character_id, user_id, rest, revision
@@ -28,26 +32,11 @@ const UPDATE: &str = "
         and subject = $2
         and session_id = $3";
 
-const CLEAR_PRESET: &str = "
-    update selections
-    set preset_id = null, revision = revision + 1
+const COUNT: &str = "
+    select count(*) as count
+    from selections
     where tenant = $1
-        and subject = $2
-        and preset_id = $3";
-
-const CLEAR_CHARACTER: &str = "
-    update selections
-    set character_id = null, revision = revision + 1
-    where tenant = $1
-        and subject = $2
-        and character_id = $3";
-
-const CLEAR_USER: &str = "
-    update selections
-    set user_id = null, revision = revision + 1
-    where tenant = $1
-        and subject = $2
-        and user_id = $3";
+        and subject = $2";
 
 const DEFAULTS: &str = "
     select default_selection
@@ -55,10 +44,9 @@ const DEFAULTS: &str = "
     where tenant = $1
         and subject = $2";
 
-/// The parts of a selection that no row points at.
+/// The parts of a selection that no relation holds.
 #[derive(Serialize, Deserialize)]
 struct Rest {
-    worlds: Worlds,
     options: Options,
     rp: Rp,
 }
@@ -69,14 +57,85 @@ struct Defaults {
     preset: Option<PresetId>,
     character: Option<CharacterId>,
     user: Option<UserId>,
+    worlds: Worlds,
     #[serde(flatten)]
     rest: Rest,
 }
 
-pub(super) struct Change<'a> {
-    pub session: &'a SessionId,
-    pub selection: &'a Selection,
-    pub expected_revision: Option<u64>,
+#[async_trait]
+impl SelectionStore for Backend {
+    async fn selection(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+    ) -> Result<Option<StoredSelection>, StoreError> {
+        read(&mut *self.read().await?, owner, session).await
+    }
+
+    async fn bindings_of(
+        &self,
+        owner: &Owner,
+        selection: &Selection,
+    ) -> Result<Bindings, StoreError> {
+        bindings::of_selection(&mut *self.read().await?, owner, selection).await
+    }
+
+    async fn set_selection(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        selection: &Selection,
+        expected_revision: Option<u64>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<StoredSelection>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        let stored = |revision| StoredSelection { selection: selection.clone(), revision };
+        if let Some(revision) = answered {
+            return Ok(Done { value: stored(number(&revision)?), replayed: true });
+        }
+        let Some(old) = read(&mut write.tx, owner, session).await? else {
+            return Err(WriteError::NotFound { kind: "session", id: session.to_string() });
+        };
+        check_resources(&mut write.tx, owner, selection).await?;
+        if expected_revision.is_some_and(|expected| expected != old.revision) {
+            return Err(WriteError::EtagMismatch { kind: "selection", id: session.to_string() });
+        }
+        let part = old.selection.changed_part(selection);
+        if let Some(part) = part {
+            let this = Holder::Session(session.clone());
+            leases::refuse(part, leases::running_for(&mut write.tx, owner, &this).await?)?;
+            put(&mut write.tx, UPDATE, owner, session, selection).await?;
+        }
+        let revision = old.revision + u64::from(part.is_some());
+        write.done(revision.to_string(), stored(revision)).await
+    }
+
+    async fn init_selection(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        origin: &Origin,
+    ) -> Result<Selection, WriteError> {
+        let (mut write, _) = self.begin(owner, None).await?;
+        let tx = &mut write.tx;
+        if let Some(stored) = read(tx, owner, session).await? {
+            return Ok(stored.selection);
+        }
+        let selection = match origin {
+            Origin::Given(selection) => {
+                check_resources(tx, owner, selection).await?;
+                selection.clone()
+            }
+            Origin::Parent(parent) => match read(tx, owner, parent).await? {
+                Some(stored) => stored.selection,
+                None => defaults(tx, owner).await?,
+            },
+            Origin::Defaults => defaults(tx, owner).await?,
+        };
+        insert(tx, owner, session, &selection, self.capacity.selections).await?;
+        write.commit().await?;
+        Ok(selection)
+    }
 }
 
 pub(super) async fn read(
@@ -84,78 +143,11 @@ pub(super) async fn read(
     owner: &Owner,
     session: &SessionId,
 ) -> Result<Option<StoredSelection>, StoreError> {
-    let row = of_owner(READ, owner).bind(session.as_str()).fetch_optional(tx).await?;
-    row.map(|row| stored(&row)).transpose()
-}
-
-pub(super) async fn set(
-    tx: &mut Connection,
-    owner: &Owner,
-    change: Change<'_>,
-    attempt: Option<&Attempt>,
-    now: Timestamp,
-) -> Result<Done<StoredSelection>, WriteError> {
-    let Change { session, selection, expected_revision } = change;
-    lock_owner(tx, owner).await?;
-    if let Some(revision) = answered(tx, attempt).await? {
-        let revision = revision.parse().map_err(|error| inconsistent("answers", error))?;
-        let value = StoredSelection { selection: selection.clone(), revision };
-        return Ok(Done { value, replayed: true });
-    }
-    let Some(old) = read(tx, owner, session).await? else {
-        return Err(WriteError::NotFound { kind: "session", id: session.to_string() });
-    };
-    check_resources(tx, owner, selection).await?;
-    if expected_revision.is_some_and(|expected| expected != old.revision) {
-        return Err(WriteError::EtagMismatch { kind: "selection", id: session.to_string() });
-    }
-    let part = old.selection.changed_part(selection);
-    if let Some(part) = part {
-        refuse_running(tx, owner, session, part).await?;
-        write(tx, UPDATE, owner, session, selection).await?;
-    }
-    let revision = old.revision + u64::from(part.is_some());
-    answer(tx, attempt, revision.to_string(), now).await?;
-    let value = StoredSelection { selection: selection.clone(), revision };
-    Ok(Done { value, replayed: false })
-}
-
-async fn refuse_running(
-    tx: &mut Connection,
-    owner: &Owner,
-    session: &SessionId,
-    part: Part,
-) -> Result<(), WriteError> {
-    let running = leases::running(tx, owner).await?;
-    if running.contains(session) {
-        return Err(WriteError::Running { part, sessions: vec![session.clone()] });
-    }
-    Ok(())
-}
-
-pub(super) async fn init(
-    tx: &mut Connection,
-    owner: &Owner,
-    session: &SessionId,
-    origin: &Origin,
-) -> Result<Selection, WriteError> {
-    lock_owner(tx, owner).await?;
-    if let Some(stored) = read(tx, owner, session).await? {
-        return Ok(stored.selection);
-    }
-    let selection = match origin {
-        Origin::Given(selection) => {
-            check_resources(tx, owner, selection).await?;
-            selection.clone()
-        }
-        Origin::Parent(parent) => match read(tx, owner, parent).await? {
-            Some(stored) => stored.selection,
-            None => defaults(tx, owner).await?,
-        },
-        Origin::Defaults => defaults(tx, owner).await?,
-    };
-    write(tx, INSERT, owner, session, &selection).await?;
-    Ok(selection)
+    let row = of_owner(READ, owner).bind(session.as_str()).fetch_optional(&mut *tx).await?;
+    let Some(row) = row else { return Ok(None) };
+    let worlds = bindings::worlds_of(tx, owner, &Holder::Session(session.clone())).await?;
+    let worlds = Worlds::new(worlds).map_err(|error| inconsistent("bindings", error))?;
+    stored(&row, worlds).map(Some)
 }
 
 /// The session's selection; a session without one takes the defaults and keeps them.
@@ -163,12 +155,13 @@ pub(super) async fn read_or_default(
     tx: &mut Connection,
     owner: &Owner,
     session: &SessionId,
-) -> Result<Selection, StoreError> {
+    room: usize,
+) -> Result<Selection, WriteError> {
     if let Some(stored) = read(tx, owner, session).await? {
         return Ok(stored.selection);
     }
     let selection = defaults(tx, owner).await?;
-    write(tx, INSERT, owner, session, &selection).await?;
+    insert(tx, owner, session, &selection, room).await?;
     Ok(selection)
 }
 
@@ -179,13 +172,19 @@ pub(super) async fn clear(
     kind: Kind,
     id: &str,
 ) -> Result<u64, StoreError> {
-    let sql = match kind {
-        Kind::Preset => CLEAR_PRESET,
-        Kind::Character => CLEAR_CHARACTER,
-        Kind::User => CLEAR_USER,
-    };
-    let cleared = of_owner(sql, owner).bind(id.to_owned()).execute(tx).await?;
-    Ok(cleared.rows_affected())
+    let clear = of_owner(names::of(kind).clear, owner).bind(id.to_owned());
+    Ok(clear.execute(tx).await?.rows_affected())
+}
+
+async fn insert(
+    tx: &mut Connection,
+    owner: &Owner,
+    session: &SessionId,
+    selection: &Selection,
+    room: usize,
+) -> Result<(), WriteError> {
+    check_room(tx, owner, COUNT, "selections", room).await?;
+    Ok(put(tx, INSERT, owner, session, selection).await?)
 }
 
 /// What a session takes that nobody gave a selection. A default that was deleted since counts as none.
@@ -196,7 +195,7 @@ async fn defaults(tx: &mut Connection, owner: &Owner) -> Result<Selection, Store
     let Some(json) = json else { return Ok(Selection::default()) };
     let defaults: Defaults =
         serde_json::from_slice(&json).map_err(|error| inconsistent("owners", error))?;
-    let Defaults { preset, character, user, rest: Rest { worlds, options, rp } } = defaults;
+    let Defaults { preset, character, user, worlds, rest: Rest { options, rp } } = defaults;
     let mut selection = Selection { preset, character, user, worlds, options, rp };
     for (kind, id) in named(&selection) {
         if resources::exists(tx, owner, kind, &id).await? {
@@ -231,7 +230,7 @@ fn named(selection: &Selection) -> impl Iterator<Item = (Kind, String)> + use<> 
     preset.into_iter().chain(character).chain(user)
 }
 
-async fn write(
+async fn put(
     tx: &mut Connection,
     sql: &'static str,
     owner: &Owner,
@@ -239,7 +238,7 @@ async fn write(
     selection: &Selection,
 ) -> Result<(), StoreError> {
     let Selection { preset, character, user, worlds, options, rp } = selection.clone();
-    let rest = serde_json::to_vec(&Rest { worlds, options, rp })
+    let rest = serde_json::to_vec(&Rest { options, rp })
         .map_err(|error| inconsistent("selections", error))?;
     of_owner(sql, owner)
         .bind(session.as_str())
@@ -247,12 +246,12 @@ async fn write(
         .bind(character.map(String::from))
         .bind(user.map(String::from))
         .bind(rest)
-        .execute(tx)
+        .execute(&mut *tx)
         .await?;
-    Ok(())
+    bindings::replace(tx, owner, &Holder::Session(session.clone()), &worlds).await
 }
 
-fn stored(row: &Row) -> Result<StoredSelection, StoreError> {
+fn stored(row: &Row, worlds: Worlds) -> Result<StoredSelection, StoreError> {
     fn id<T, E: std::fmt::Display>(
         row: &Row,
         column: &str,
@@ -262,7 +261,7 @@ fn stored(row: &Row) -> Result<StoredSelection, StoreError> {
         text.map(parse).transpose().map_err(|error| inconsistent("selections", error))
     }
     let rest: Vec<u8> = row.try_get("rest")?;
-    let Rest { worlds, options, rp } =
+    let Rest { options, rp } =
         serde_json::from_slice(&rest).map_err(|error| inconsistent("selections", error))?;
     let selection = Selection {
         preset: id(row, "preset_id", PresetId::new)?,
@@ -272,7 +271,5 @@ fn stored(row: &Row) -> Result<StoredSelection, StoreError> {
         options,
         rp,
     };
-    let revision: i64 = row.try_get("revision")?;
-    let revision = u64::try_from(revision).map_err(|error| inconsistent("selections", error))?;
-    Ok(StoredSelection { selection, revision })
+    Ok(StoredSelection { selection, revision: revision(row, "selections")? })
 }

@@ -2,18 +2,15 @@
 
 use async_trait::async_trait;
 use host::idempotency::{self, Answer};
-use kernel::{CharacterId, Digest, GenerationId, Owner, PresetId, SessionId, Timestamp, UserId};
-use loader_core::selection::{Bindings, Selection, Worlds};
-use sqlx::query::Query;
+use kernel::{Owner, Timestamp};
+use sqlx::{Row as _, query::Query};
 
-use super::{Backend, Connection, Db, NOW, Row, answers};
-use crate::store::{
-    Added, After, Attempt, CharacterRow, Done, Holder, Kind, Lease, Origin, PresetRow, Snapshot,
-    Store, StoreError, StoredSelection, Summary, UserRow, WriteError,
-};
+use super::{Backend, Connection, Db, NOW, Row, Transaction, answers};
+use crate::store::{AnswerStore, Attempt, Done, StoreError, WriteError};
 
 mod bindings;
 mod leases;
+mod names;
 mod resources;
 mod selections;
 
@@ -23,198 +20,67 @@ const LOCK_OWNER: &str = "
     values ($1, $2)
     on conflict (tenant, subject) do update set subject = excluded.subject";
 
+/// A write that holds its owner's row until it ends.
+struct Write<'a> {
+    tx: Transaction,
+    owner: &'a Owner,
+    attempt: Option<&'a Attempt>,
+    now: Timestamp,
+}
+
+// === impl Backend ===
+
+impl Backend {
+    /// Begins a write, with what its attempt was answered with before.
+    async fn begin<'a>(
+        &self,
+        owner: &'a Owner,
+        attempt: Option<&'a Attempt>,
+    ) -> Result<(Write<'a>, Option<String>), WriteError> {
+        let mut tx = self.write().await?;
+        of_owner(LOCK_OWNER, owner).execute(&mut *tx).await.map_err(StoreError::from)?;
+        let answered = answered(&mut tx, attempt).await?;
+        Ok((Write { tx, owner, attempt, now: self.clock.now() }, answered))
+    }
+}
+
 #[async_trait]
-impl Store for Backend {
+impl AnswerStore for Backend {
     async fn answered(&self, attempt: &Attempt) -> Result<bool, WriteError> {
         Ok(answered(&mut *self.read().await?, Some(attempt)).await?.is_some())
-    }
-
-    async fn add_preset(
-        &self,
-        owner: &Owner,
-        preset: &PresetRow,
-        attempt: Option<&Attempt>,
-    ) -> Result<Done<Added<PresetRow>>, WriteError> {
-        let mut tx = self.write().await?;
-        let done = resources::add_preset(&mut tx, owner, preset, attempt, self.clock.now()).await?;
-        commit(tx, done).await
-    }
-
-    async fn add_character(
-        &self,
-        owner: &Owner,
-        character: &CharacterRow,
-        original: Option<&[u8]>,
-        attempt: Option<&Attempt>,
-    ) -> Result<Done<Added<CharacterRow>>, WriteError> {
-        let mut tx = self.write().await?;
-        let now = self.clock.now();
-        let done =
-            resources::add_character(&mut tx, owner, character, original, attempt, now).await?;
-        commit(tx, done).await
-    }
-
-    async fn add_user(
-        &self,
-        owner: &Owner,
-        user: &UserRow,
-        attempt: Option<&Attempt>,
-    ) -> Result<Done<UserRow>, WriteError> {
-        let mut tx = self.write().await?;
-        let done = resources::add_user(&mut tx, owner, user, attempt, self.clock.now()).await?;
-        commit(tx, done).await
-    }
-
-    async fn preset(&self, owner: &Owner, id: &PresetId) -> Result<Option<PresetRow>, StoreError> {
-        resources::preset(&mut *self.read().await?, owner, id).await
-    }
-
-    async fn character(
-        &self,
-        owner: &Owner,
-        id: &CharacterId,
-    ) -> Result<Option<CharacterRow>, StoreError> {
-        resources::character(&mut *self.read().await?, owner, id).await
-    }
-
-    async fn user(&self, owner: &Owner, id: &UserId) -> Result<Option<UserRow>, StoreError> {
-        resources::user(&mut *self.read().await?, owner, id).await
-    }
-
-    async fn character_by_hash(
-        &self,
-        owner: &Owner,
-        hash: &Digest,
-    ) -> Result<Option<CharacterRow>, StoreError> {
-        resources::character_by_hash(&mut *self.read().await?, owner, hash).await
-    }
-
-    async fn list(
-        &self,
-        owner: &Owner,
-        kind: Kind,
-        after: &After,
-        limit: usize,
-    ) -> Result<Vec<Summary>, StoreError> {
-        resources::list(&mut *self.read().await?, owner, kind, after, limit).await
-    }
-
-    async fn delete(
-        &self,
-        owner: &Owner,
-        kind: Kind,
-        id: &str,
-        attempt: Option<&Attempt>,
-    ) -> Result<Done<u64>, WriteError> {
-        let mut tx = self.write().await?;
-        let done = resources::delete(&mut tx, owner, kind, id, attempt, self.clock.now()).await?;
-        commit(tx, done).await
-    }
-
-    async fn selection(
-        &self,
-        owner: &Owner,
-        session: &SessionId,
-    ) -> Result<Option<StoredSelection>, StoreError> {
-        selections::read(&mut *self.read().await?, owner, session).await
-    }
-
-    async fn bindings_of(
-        &self,
-        owner: &Owner,
-        selection: &Selection,
-    ) -> Result<Bindings, StoreError> {
-        bindings::of_selection(&mut *self.read().await?, owner, selection).await
-    }
-
-    async fn set_selection(
-        &self,
-        owner: &Owner,
-        session: &SessionId,
-        selection: &Selection,
-        expected_revision: Option<u64>,
-        attempt: Option<&Attempt>,
-    ) -> Result<Done<StoredSelection>, WriteError> {
-        let mut tx = self.write().await?;
-        let now = self.clock.now();
-        let change = selections::Change { session, selection, expected_revision };
-        let done = selections::set(&mut tx, owner, change, attempt, now).await?;
-        commit(tx, done).await
-    }
-
-    async fn init_selection(
-        &self,
-        owner: &Owner,
-        session: &SessionId,
-        origin: &Origin,
-    ) -> Result<Selection, WriteError> {
-        let mut tx = self.write().await?;
-        let selection = selections::init(&mut tx, owner, session, origin).await?;
-        commit(tx, selection).await
-    }
-
-    async fn bindings(&self, owner: &Owner, holder: &Holder) -> Result<Option<Worlds>, StoreError> {
-        bindings::read(&mut *self.read().await?, owner, holder).await
-    }
-
-    async fn set_bindings(
-        &self,
-        owner: &Owner,
-        holder: &Holder,
-        worlds: &Worlds,
-        expected: Option<&str>,
-        attempt: Option<&Attempt>,
-    ) -> Result<Done<Worlds>, WriteError> {
-        let mut tx = self.write().await?;
-        let change = bindings::Change { holder, worlds, expected };
-        let done = bindings::set(&mut tx, owner, change, attempt, self.clock.now()).await?;
-        commit(tx, done).await
-    }
-
-    async fn begin_compile(
-        &self,
-        owner: &Owner,
-        session: &SessionId,
-        lease: &Lease,
-    ) -> Result<Snapshot, StoreError> {
-        let mut tx = self.write().await?;
-        let snapshot = leases::begin_compile(&mut tx, owner, session, lease).await?;
-        commit(tx, snapshot).await
-    }
-
-    async fn peek(
-        &self,
-        owner: &Owner,
-        session: &SessionId,
-    ) -> Result<Option<Snapshot>, StoreError> {
-        let mut tx = self.read().await?;
-        match selections::read(&mut tx, owner, session).await? {
-            Some(stored) => leases::snapshot(&mut tx, owner, stored.selection).await.map(Some),
-            None => Ok(None),
-        }
     }
 
     async fn forget(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.write().await?;
         let forgotten = answers::forget(&mut tx, before).await?;
-        commit(tx, forgotten).await
-    }
-
-    async fn release(
-        &self,
-        owner: &Owner,
-        session: &SessionId,
-        generation: &GenerationId,
-    ) -> Result<(), StoreError> {
-        let mut tx = self.write().await?;
-        leases::release(&mut tx, owner, session, generation).await?;
-        commit(tx, ()).await
+        tx.commit().await?;
+        Ok(forgotten)
     }
 }
 
-async fn commit<T, E: From<StoreError>>(tx: super::Transaction, value: T) -> Result<T, E> {
-    tx.commit().await.map_err(StoreError::from)?;
-    Ok(value)
+// === impl Write ===
+
+impl Write<'_> {
+    /// Keeps what the attempt is answered with, and commits. The owner's row is locked, so nobody can
+    /// have been first.
+    async fn done<T>(
+        mut self,
+        reference: impl Into<String>,
+        value: T,
+    ) -> Result<Done<T>, WriteError> {
+        if let Some(attempt) = self.attempt {
+            let reference = reference.into().into_bytes();
+            let answer = Answer { request: attempt.request, reference };
+            let stored = answers::store(&mut self.tx, &attempt.scope, &answer, self.now).await;
+            stored.map_err(StoreError::from)?;
+        }
+        self.commit().await?;
+        Ok(Done { value, replayed: false })
+    }
+
+    async fn commit(self) -> Result<(), StoreError> {
+        self.tx.commit().await.map_err(StoreError::from)
+    }
 }
 
 /// A statement whose first two arguments are the owner.
@@ -223,11 +89,6 @@ fn of_owner(
     owner: &Owner,
 ) -> Query<'static, Db, <Db as sqlx::Database>::Arguments> {
     sqlx::query(sql).bind(owner.tenant.as_str().to_owned()).bind(owner.subject.as_str().to_owned())
-}
-
-async fn lock_owner(tx: &mut Connection, owner: &Owner) -> Result<(), StoreError> {
-    of_owner(LOCK_OWNER, owner).execute(tx).await?;
-    Ok(())
 }
 
 /// The reference that this attempt was answered with before.
@@ -244,17 +105,25 @@ async fn answered(
         .map_err(|error| inconsistent("answers", error).into())
 }
 
-/// Keeps what the attempt is answered with. The owner's row is locked, so nobody can be first.
-async fn answer(
+/// A number that an attempt was answered with.
+fn number(reference: &str) -> Result<u64, StoreError> {
+    reference.parse().map_err(|error| inconsistent("answers", error))
+}
+
+/// Refuses one more of what the owner has `max` of.
+async fn check_room(
     tx: &mut Connection,
-    attempt: Option<&Attempt>,
-    reference: impl Into<String>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let Some(attempt) = attempt else { return Ok(()) };
-    let answer = Answer { request: attempt.request, reference: reference.into().into_bytes() };
-    answers::store(tx, &attempt.scope, &answer, now).await?;
-    Ok(())
+    owner: &Owner,
+    count: &'static str,
+    what: &'static str,
+    max: usize,
+) -> Result<(), WriteError> {
+    let row = of_owner(count, owner).fetch_one(tx).await.map_err(StoreError::from)?;
+    let count: i64 = row.try_get("count").map_err(StoreError::from)?;
+    match usize::try_from(count) {
+        Ok(count) if count < max => Ok(()),
+        _ => Err(WriteError::Full { what, max }),
+    }
 }
 
 fn inconsistent(table: &'static str, problem: impl std::fmt::Display) -> StoreError {
@@ -268,6 +137,10 @@ fn parsed<T, E: std::fmt::Display>(
     column: &'static str,
     parse: impl FnOnce(String) -> Result<T, E>,
 ) -> Result<T, StoreError> {
-    use sqlx::Row as _;
     parse(row.try_get(column)?).map_err(|error| inconsistent(table, format!("{column}: {error}")))
+}
+
+fn revision(row: &Row, table: &'static str) -> Result<u64, StoreError> {
+    let revision: i64 = row.try_get("revision")?;
+    u64::try_from(revision).map_err(|error| inconsistent(table, error))
 }

@@ -1,0 +1,141 @@
+//! Leases and the running guard: nothing changes for a session that is running.
+
+use kernel::PresetId;
+use loader_core::selection::{Part, Selection};
+
+use super::{
+    super::{Holder, Kind, Origin},
+    LONG_MS, character, furnished, lease, on_each, owner, preset, refused_as_running, session,
+    user, worlds,
+};
+
+#[tokio::test]
+async fn a_compile_reads_everything_and_leaves_a_lease() {
+    on_each(|store| async move {
+        let (ada, selection) = furnished(&store).await;
+        let snapshot = store.begin_compile(&ada, &session("s"), &lease("g1", LONG_MS)).await;
+        let snapshot = snapshot.expect("begun");
+        assert_eq!(snapshot.selection, selection);
+        assert_eq!(snapshot.preset, Some(preset("p", "P")));
+        assert_eq!(snapshot.character, Some(character("c", "C")));
+        assert_eq!(snapshot.user, Some(user("u")));
+        assert_eq!(store.peek(&ada, &session("s")).await.expect("read"), Some(snapshot));
+        let fresh = store.begin_compile(&ada, &session("new"), &lease("g2", LONG_MS)).await;
+        assert_eq!(fresh.expect("begun").selection, Selection::default());
+        let kept = store.selection(&ada, &session("new")).await.expect("read");
+        assert!(kept.is_some(), "a fresh session keeps the defaults");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_running_session_refuses_a_new_selection() {
+    on_each(|store| async move {
+        let (ada, selection) = furnished(&store).await;
+        store.begin_compile(&ada, &session("s"), &lease("g", LONG_MS)).await.expect("begun");
+        let set = |new: Selection| {
+            let (store, ada) = (store.clone(), ada.clone());
+            async move { store.set_selection(&ada, &session("s"), &new, None, None).await }
+        };
+        refused_as_running(
+            set(Selection { preset: None, ..selection.clone() }).await,
+            Part::Preset,
+        );
+        let no_character = Selection { character: None, ..selection.clone() };
+        refused_as_running(set(no_character).await, Part::Character);
+        refused_as_running(set(Selection { user: None, ..selection.clone() }).await, Part::User);
+        let other_worlds = Selection { worlds: worlds("w2"), ..selection.clone() };
+        refused_as_running(set(other_worlds).await, Part::Worlds);
+        assert!(set(selection).await.is_ok(), "nothing changes");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_resource_of_a_running_session_is_not_deleted() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        store.begin_compile(&ada, &session("s"), &lease("g", LONG_MS)).await.expect("begun");
+        for (kind, id, part) in [
+            (Kind::Preset, "p", Part::Preset),
+            (Kind::Character, "c", Part::Character),
+            (Kind::User, "u", Part::User),
+        ] {
+            refused_as_running(store.delete(&ada, kind, id, None, None).await, part);
+        }
+        store.add_preset(&ada, &preset("free", "F"), None).await.expect("added");
+        assert!(store.delete(&ada, Kind::Preset, "free", None, None).await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bindings_of_a_running_session_are_not_changed() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        store.begin_compile(&ada, &session("s"), &lease("g", LONG_MS)).await.expect("begun");
+        for holder in [
+            Holder::User(user("u").id),
+            Holder::Preset(preset("p", "P").id),
+            Holder::Character(character("c", "C").id),
+            Holder::Global,
+        ] {
+            let set = store.set_bindings(&ada, &holder, &worlds("w"), None, None).await;
+            refused_as_running(set, Part::Worlds);
+            let same = store.set_bindings(&ada, &holder, &worlds(""), None, None).await;
+            assert!(same.is_ok(), "nothing changes");
+        }
+        let bob = owner("bob");
+        assert!(store.set_bindings(&bob, &Holder::Global, &worlds("w"), None, None).await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_ends_when_its_generation_does() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        let session = session("s");
+        store.begin_compile(&ada, &session, &lease("old", LONG_MS)).await.expect("begun");
+        store.begin_compile(&ada, &session, &lease("new", LONG_MS)).await.expect("replaced");
+        store.release(&ada, &session, &lease("old", 0).generation).await.expect("nothing to do");
+        refused_as_running(store.delete(&ada, Kind::User, "u", None, None).await, Part::User);
+        store.release(&ada, &session, &lease("new", 0).generation).await.expect("released");
+        store.release(&ada, &session, &lease("new", 0).generation).await.expect("again");
+        assert!(store.delete(&ada, Kind::User, "u", None, None).await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_expired_lease_guards_nothing() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        store.begin_compile(&ada, &session("s"), &lease("g", -1)).await.expect("begun");
+        assert!(store.delete(&ada, Kind::User, "u", None, None).await.is_ok());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_and_a_guarded_write_never_both_miss_each_other() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        for round in 0..20 {
+            let target = format!("t{round}");
+            store.add_preset(&ada, &preset(&target, &target), None).await.expect("added");
+            let selects = Selection { preset: PresetId::new(&target).ok(), ..Selection::default() };
+            let running = session(&format!("r{round}"));
+            let origin = Origin::Given(selects);
+            store.init_selection(&ada, &running, &origin).await.expect("given");
+            let lease = lease("g", LONG_MS);
+            let (compiled, deleted) = tokio::join!(
+                store.begin_compile(&ada, &running, &lease),
+                store.delete(&ada, Kind::Preset, &target, None, None),
+            );
+            let saw_it = compiled.expect("begun").preset.is_some();
+            assert_eq!(saw_it, deleted.is_err(), "round {round}");
+        }
+    })
+    .await;
+}

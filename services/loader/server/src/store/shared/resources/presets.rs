@@ -1,0 +1,77 @@
+//! The rows of presets.
+
+use kernel::{Digest, Owner, PresetId, Timestamp};
+use sqlx::Row as _;
+
+use super::{
+    super::{Connection, Row, of_owner, parsed, revision},
+    row_of,
+};
+use crate::store::{PresetRow, StoreError};
+
+const INSERT: &str = "
+    insert into presets (tenant, subject, preset_id, name, hash, document, revision, created_at)
+    values ($1, $2, $3, $4, $5, $6, 1, $7)";
+
+const BY_ID: &str = "
+    select preset_id, name, hash, document, revision, created_at
+    from presets
+    where tenant = $1
+        and subject = $2
+        and preset_id = $3";
+
+/// One that was edited is not what was imported any more.
+const BY_HASH: &str = "
+    select preset_id, name, hash, document, revision, created_at
+    from presets
+    where tenant = $1
+        and subject = $2
+        and hash = $3
+        and revision = 1";
+
+pub(in super::super) async fn by_id(
+    tx: &mut Connection,
+    owner: &Owner,
+    id: &str,
+) -> Result<Option<PresetRow>, StoreError> {
+    row_of(tx, owner, BY_ID, id).await?.map(|row| preset_of(&row)).transpose()
+}
+
+/// The preset that the owner has of the same bytes, or by the same attempt.
+pub(super) async fn known(
+    tx: &mut Connection,
+    owner: &Owner,
+    preset: &PresetRow,
+) -> Result<Option<PresetRow>, StoreError> {
+    match row_of(tx, owner, BY_HASH, &preset.hash.to_hex()).await? {
+        Some(row) => preset_of(&row).map(Some),
+        None => by_id(tx, owner, preset.id.as_str()).await,
+    }
+}
+
+pub(super) async fn insert(
+    tx: &mut Connection,
+    owner: &Owner,
+    preset: &PresetRow,
+) -> Result<(), StoreError> {
+    of_owner(INSERT, owner)
+        .bind(preset.id.as_str())
+        .bind(preset.name.as_str())
+        .bind(preset.hash.to_hex())
+        .bind(preset.document.as_slice())
+        .bind(preset.created_at.micros())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+fn preset_of(row: &Row) -> Result<PresetRow, StoreError> {
+    Ok(PresetRow {
+        id: parsed(row, "presets", "preset_id", PresetId::new)?,
+        name: row.try_get("name")?,
+        hash: parsed(row, "presets", "hash", |hash| Digest::from_hex(&hash))?,
+        document: row.try_get("document")?,
+        revision: revision(row, "presets")?,
+        created_at: Timestamp::from_micros(row.try_get("created_at")?),
+    })
+}

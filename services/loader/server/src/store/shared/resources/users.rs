@@ -1,0 +1,71 @@
+//! The rows of users.
+
+use kernel::{Owner, Timestamp, UserId};
+use loader_core::User;
+use sqlx::Row as _;
+
+use super::{
+    super::{Connection, Row, inconsistent, of_owner, parsed, revision},
+    row_of,
+};
+use crate::store::{StoreError, UserRow};
+
+const INSERT: &str = "
+    insert into users (tenant, subject, user_id, name, description, revision, created_at)
+    values ($1, $2, $3, $4, $5, 1, $6)";
+
+const BY_ID: &str = "
+    select user_id, name, description, revision, created_at
+    from users
+    where tenant = $1
+        and subject = $2
+        and user_id = $3";
+
+pub(in super::super) async fn by_id(
+    tx: &mut Connection,
+    owner: &Owner,
+    id: &str,
+) -> Result<Option<UserRow>, StoreError> {
+    row_of(tx, owner, BY_ID, id).await?.map(|row| user_of(&row)).transpose()
+}
+
+/// Those of `users` that the owner has, as they are now.
+pub(super) async fn present(
+    tx: &mut Connection,
+    owner: &Owner,
+    users: &[UserRow],
+) -> Result<Vec<UserRow>, StoreError> {
+    let mut present = Vec::with_capacity(users.len());
+    for user in users {
+        present.extend(by_id(tx, owner, user.id.as_str()).await?);
+    }
+    Ok(present)
+}
+
+pub(super) async fn insert(
+    tx: &mut Connection,
+    owner: &Owner,
+    user: &UserRow,
+) -> Result<(), StoreError> {
+    of_owner(INSERT, owner)
+        .bind(user.id.as_str())
+        .bind(user.user.name())
+        .bind(user.user.description().as_bytes())
+        .bind(user.created_at.micros())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+fn user_of(row: &Row) -> Result<UserRow, StoreError> {
+    let description: Vec<u8> = row.try_get("description")?;
+    let description =
+        String::from_utf8(description).map_err(|error| inconsistent("users", error))?;
+    let user = User::new(row.try_get("name")?, description);
+    Ok(UserRow {
+        id: parsed(row, "users", "user_id", UserId::new)?,
+        user: user.map_err(|error| inconsistent("users", error))?,
+        revision: revision(row, "users")?,
+        created_at: Timestamp::from_micros(row.try_get("created_at")?),
+    })
+}
