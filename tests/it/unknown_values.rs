@@ -7,7 +7,7 @@ use prost::{
     encoding::{WireType, encode_key, encode_varint},
 };
 use prost_types::{
-    DescriptorProto, FieldDescriptorProto, FileDescriptorSet, MethodDescriptorProto,
+    DescriptorProto, FieldDescriptorProto, FieldMask, FileDescriptorSet, MethodDescriptorProto,
     field_descriptor_proto::Type,
 };
 use tests::{observed::observe, prelude::*, world::ADA};
@@ -40,6 +40,33 @@ fn base(method: &str) -> Vec<u8> {
         "PreviewProfile" => {
             loader::PreviewProfileRequest { session_id: id(), ..Default::default() }.encode_to_vec()
         }
+        "ExplainProfile" => {
+            loader::ExplainProfileRequest { session_id: id(), ..Default::default() }.encode_to_vec()
+        }
+        "ExportCharacter" => {
+            loader::ExportCharacterRequest { character_id: id(), ..Default::default() }
+                .encode_to_vec()
+        }
+        "CreateTemplate" => {
+            loader::CreateTemplateRequest { name: id(), ..Default::default() }.encode_to_vec()
+        }
+        "UpdateCharacter" => {
+            let character = loader::Character { character_id: id(), ..Default::default() };
+            let (character, update_mask) = (Some(character), Some(mask("tags")));
+            loader::UpdateCharacterRequest { character, update_mask, ..Default::default() }
+                .encode_to_vec()
+        }
+        "UpdatePreset" => {
+            let preset = loader::Preset { preset_id: id(), ..Default::default() };
+            let (preset, update_mask) = (Some(preset), Some(mask("document_json")));
+            loader::UpdatePresetRequest { preset, update_mask, ..Default::default() }
+                .encode_to_vec()
+        }
+        "UpdateUser" => {
+            let user = loader::User { user_id: id(), ..Default::default() };
+            let (user, update_mask) = (Some(user), Some(mask("description")));
+            loader::UpdateUserRequest { user, update_mask, ..Default::default() }.encode_to_vec()
+        }
         "WriteAuthoredTurn" => {
             let turn = Some(job::authored("Hello."));
             let ids = (id(), id());
@@ -62,6 +89,10 @@ fn base(method: &str) -> Vec<u8> {
         }
         _ => Vec::new(),
     }
+}
+
+fn mask(path: &str) -> FieldMask {
+    FieldMask { paths: vec![path.to_owned()] }
 }
 
 /// Every path from a message to an enum; a message that holds itself is entered once.

@@ -118,6 +118,8 @@ pub const MATCHER_CACHE_BYTES_MAX: u64 = 256 * MIB as u64;
 
 // --- selections (30-loader, section 2) ---
 
+/// Deletions of worlds that one sweep tries again.
+pub const PENDING_DELETIONS_MAX: usize = 100;
 /// Worlds that one session, user, preset or character may name.
 pub const WORLDS_PER_OWNER_MAX: usize = 100;
 /// Presets, characters and users of one owner, of each kind.

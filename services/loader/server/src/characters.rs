@@ -76,7 +76,7 @@ impl Loader {
     }
 
     /// The world that the card's book runs as; none if there is no book, or none that can run.
-    async fn register_book(
+    pub async fn register_book(
         &self,
         caller: &Caller,
         character: &Character,
@@ -114,7 +114,7 @@ impl Loader {
 }
 
 /// As `Character.spec` shows it.
-fn spec_of(report: &Report, character: &Character) -> String {
+pub fn spec_of(report: &Report, character: &Character) -> String {
     if report.format == "pygmalion" {
         report.format.clone()
     } else {

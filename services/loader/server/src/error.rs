@@ -1,9 +1,14 @@
 //! Why a use case did not do what it was asked.
 
-use kernel::limits::{IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX};
+use kernel::{
+    SessionId, TemplateId, WorldId,
+    limits::{IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX},
+};
 use loader_core::{
     compile::CompileError,
+    diagnostic::Diagnostic,
     format::{FormatError, card::Container},
+    user::InvalidUser,
 };
 use tonic::Status;
 
@@ -18,6 +23,8 @@ pub enum Error {
     Write(#[from] WriteError),
     #[error(transparent)]
     Format(#[from] FormatError),
+    #[error(transparent)]
+    User(#[from] InvalidUser),
     #[error("{kind} {id} not found")]
     NotFound { kind: &'static str, id: String },
     #[error(transparent)]
@@ -25,6 +32,12 @@ pub enum Error {
     /// The card has no picture or archive to go back into.
     #[error("the card came as {}, not as {}", container.name(), asked.name())]
     CardForm { asked: Container, container: Container },
+    #[error("template {template} names {} resources that are gone", dangling.len())]
+    TemplateDangling { template: TemplateId, dangling: Vec<Diagnostic> },
+    #[error("{} sessions are running", .0.len())]
+    TemplateRunning(Vec<SessionId>),
+    #[error("world {0} is a card's book: edit or delete the card")]
+    WorldImmutable(WorldId),
     /// No import would read it again.
     #[error("the file has {bytes} bytes, at most {IMPORT_BYTES_MAX} are allowed")]
     ExportTooLarge { bytes: usize },

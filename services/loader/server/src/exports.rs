@@ -89,7 +89,9 @@ impl Loader {
                 }
             }
         }
-        Ok(persona::write_all(users.iter().map(|row| (row.id.as_str(), &row.user)), None))
+        let default = self.store.defaults(owner).await?.selection.user;
+        let all = users.iter().map(|row| (row.id.as_str(), &row.user));
+        Ok(persona::write_all(all, default.as_ref().map(UserId::as_str)))
     }
 
     async fn original(&self, owner: &Owner, id: &CharacterId) -> Result<Vec<u8>, Error> {

@@ -15,7 +15,10 @@ use wire::{
     loader::v1::{
         character_service_server::CharacterServiceServer,
         preset_service_server::PresetServiceServer, profile_service_server::ProfileServiceServer,
-        selection_service_server::SelectionServiceServer, user_service_server::UserServiceServer,
+        rp_policy_service_server::RpPolicyServiceServer,
+        selection_service_server::SelectionServiceServer,
+        template_service_server::TemplateServiceServer, user_service_server::UserServiceServer,
+        world_deletion_service_server::WorldDeletionServiceServer,
     },
     mesh::v1::compile_service_server::CompileServiceServer,
 };
@@ -30,11 +33,14 @@ pub mod to_proto;
 
 mod characters;
 mod compiler;
+mod deletions;
 mod from_proto;
 mod presets;
 mod profiles;
+mod rp_policy;
 mod selections;
 mod status;
+mod templates;
 mod users;
 
 /// All services of the loader over one set of use cases.
@@ -58,6 +64,9 @@ pub fn mount(loader: Arc<Loader>, services: Services) -> Services {
         .mount(CharacterServiceServer::new(grpc.clone()))
         .mount(UserServiceServer::new(grpc.clone()))
         .mount(SelectionServiceServer::new(grpc.clone()))
+        .mount(TemplateServiceServer::new(grpc.clone()))
+        .mount(RpPolicyServiceServer::new(grpc.clone()))
+        .mount(WorldDeletionServiceServer::new(grpc.clone()))
         .mount(ProfileServiceServer::new(grpc.clone()))
         .mount(CompileServiceServer::new(grpc))
 }
@@ -75,17 +84,21 @@ impl Grpc {
         let owner = &caller.principal.owner;
         let filter = [kind.name(), owner.tenant.as_str(), owner.subject.as_str()];
         let listing = Listing(&filter);
-        let position = listing.position(token)?;
-        let after = position.map(|position| after(&position)).unwrap_or_default();
+        let begin = listing.position(token)?;
+        let after = begin.map(|position| after(&position)).unwrap_or_default();
         let size = page_size(i32::try_from(size).unwrap_or(i32::MAX))?;
         let (items, more) = self.0.list(caller, kind, &after, size).await.map_err(status)?;
         let last = items.last().filter(|_| more);
-        let next = last.map(|last| listing.token(&format!("{}\n{}", last.id, last.name)));
+        let next = last.map(|last| listing.token(&position(&last.id, &last.name)));
         Ok(Page { items, next: next.unwrap_or_default() })
     }
 }
 
 /// A page's position: the last item's id and name.
+fn position(id: &str, name: &str) -> String {
+    format!("{id}\n{name}")
+}
+
 fn after(position: &str) -> After {
     let (id, name) = position.split_once('\n').unwrap_or((position, ""));
     After { name: name.to_owned(), id: id.to_owned() }

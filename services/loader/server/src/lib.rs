@@ -23,13 +23,17 @@ pub mod store;
 
 mod bindings;
 mod characters;
+mod deletions;
 mod documents;
+mod edits;
 mod error;
 mod exports;
 mod grpc;
+mod owner;
 mod presets;
 mod profiles;
 mod selections;
+mod templates;
 mod users;
 
 /// The service's name: of its schema, its file, and its logs.
@@ -37,6 +41,8 @@ pub const NAME: &str = "loader";
 
 /// How often old answers are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+/// How often deletions that wait for the lorebook are tried again.
+const DELETE_EVERY: Duration = Duration::from_secs(30);
 
 /// How the loader runs.
 #[derive(Debug, Clone)]
@@ -117,12 +123,26 @@ async fn sweep(loader: Arc<Loader>, shutdown: Shutdown) {
     }
 }
 
+async fn finish_deletions(loader: Arc<Loader>, shutdown: Shutdown) {
+    let mut ticks = tokio::time::interval(DELETE_EVERY);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = shutdown.stopping() => return,
+        }
+        if let Err(error) = loader.finish_deletions().await {
+            tracing::warn!(%error, "deleted worlds could not be taken out of the lorebook");
+        }
+    }
+}
+
 // === impl Server ===
 
 impl Server {
-    /// Forgets old answers now and then, until `shutdown` begins.
+    /// Forgets old answers and finishes deletions now and then, until `shutdown` begins.
     pub fn run(&self, shutdown: &Shutdown) {
         shutdown.spawn(sweep(self.loader.clone(), shutdown.clone()));
+        shutdown.spawn(finish_deletions(self.loader.clone(), shutdown.clone()));
     }
 
     /// Mounts everything that the loader serves; the gate hides the mesh part.

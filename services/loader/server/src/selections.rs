@@ -3,7 +3,6 @@
 use host::caller::Caller;
 use kernel::{SessionId, WorldId};
 use loader_core::selection::{EffectiveWorld, Selection, effective_worlds};
-use wire::mesh::v1::{BatchGetWorldsRequest, lore_service_client::LoreServiceClient};
 
 use crate::{
     Loader,
@@ -47,6 +46,23 @@ impl Loader {
         Ok(set.await?)
     }
 
+    pub async fn copy_selection(
+        &self,
+        caller: &Caller,
+        from: &SessionId,
+        to: &SessionId,
+        expected: Option<u64>,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<StoredSelection>, Error> {
+        let owner = &caller.principal.owner;
+        Ok(self.store.copy_selection(owner, from, to, expected, attempt.as_ref()).await?)
+    }
+
+    /// A deleted session leaves nothing here.
+    pub async fn forget_session(&self, caller: &Caller, session: &SessionId) -> Result<(), Error> {
+        Ok(self.store.forget_session(&caller.principal.owner, session).await?)
+    }
+
     /// A session that has a selection keeps it, whatever has become of its parts.
     pub async fn init_selection(
         &self,
@@ -72,16 +88,9 @@ impl Loader {
         }
     }
 
-    /// Worlds live in the lorebook: the first one that is not there is named.
+    /// The first world that is not there is named.
     pub async fn check_worlds(&self, caller: &Caller, worlds: &[WorldId]) -> Result<(), Error> {
-        if worlds.is_empty() {
-            return Ok(());
-        }
-        let world_ids: Vec<String> = worlds.iter().map(WorldId::to_string).collect();
-        let mut lorebook = LoreServiceClient::new(self.lorebook.acting_for(caller));
-        let answer = lorebook.batch_get_worlds(BatchGetWorldsRequest { world_ids }).await;
-        let known = answer.map_err(Error::peer)?.into_inner().worlds;
-        match worlds.iter().find(|id| !known.iter().any(|world| world.world_id == id.as_str())) {
+        match self.missing_worlds(caller, worlds).await?.first() {
             Some(missing) => Err(Error::not_found("world", missing)),
             None => Ok(()),
         }

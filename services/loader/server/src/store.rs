@@ -5,7 +5,10 @@
 //! `contract` runs the same suite over both.
 
 use async_trait::async_trait;
-use kernel::{CharacterId, Digest, GenerationId, Owner, PresetId, SessionId, Timestamp, UserId};
+use kernel::{
+    CharacterId, Digest, GenerationId, Owner, PresetId, SessionId, TemplateId, Timestamp, UserId,
+    WorldId,
+};
 use loader_core::selection::{Bindings, Selection, Worlds};
 
 pub mod postgres;
@@ -17,12 +20,16 @@ mod values;
 mod contract;
 
 pub use values::{
-    Added, After, Attempt, Capacity, CharacterRow, Done, Holder, Kind, Lease, Origin, PresetRow,
-    Snapshot, StoreError, StoredSelection, Summary, UserRow, WriteError, bindings_etag,
+    Added, After, Attempt, Capacity, CharacterRow, Defaults, Done, Edited, Holder, Kind, Lease,
+    Origin, PresetRow, RpPolicy, Snapshot, StoreError, StoredSelection, Summary, TemplateRow,
+    UserRow, WriteError, bindings_etag, etag,
 };
 
 /// The loader's store.
-pub trait Store: AnswerStore + ResourceStore + SelectionStore + WorldStore + LeaseStore {}
+pub trait Store:
+    AnswerStore + ResourceStore + SelectionStore + OwnerStore + TemplateStore + WorldStore + LeaseStore
+{
+}
 
 /// What retried requests are answered with.
 #[async_trait]
@@ -96,6 +103,34 @@ pub trait ResourceStore: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Summary>, StoreError>;
 
+    /// Puts an edited preset in the place of the one that it was made from, whose revision it has.
+    /// Refused if that has moved, or, with `reject_running`, while a session is running with it.
+    async fn edit_preset(
+        &self,
+        owner: &Owner,
+        preset: &PresetRow,
+        reject_running: bool,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Edited<PresetRow>>, WriteError>;
+
+    /// The same for a character; the file that it came in stays.
+    async fn edit_character(
+        &self,
+        owner: &Owner,
+        character: &CharacterRow,
+        reject_running: bool,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Edited<CharacterRow>>, WriteError>;
+
+    /// The same for a user.
+    async fn edit_user(
+        &self,
+        owner: &Owner,
+        user: &UserRow,
+        reject_running: bool,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Edited<UserRow>>, WriteError>;
+
     /// Deletes a resource with its bindings, and clears it from every selection and from the
     /// owner's defaults; how many selections and bindings that were. Refused while one of those
     /// sessions is running.
@@ -135,6 +170,28 @@ pub trait SelectionStore: Send + Sync + 'static {
         attempt: Option<&Attempt>,
     ) -> Result<Done<StoredSelection>, WriteError>;
 
+    /// Refuses what `set_selection` would refuse, and writes nothing.
+    async fn check_selection(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        selection: &Selection,
+        expected_revision: Option<u64>,
+    ) -> Result<(), WriteError>;
+
+    /// Replaces the selection of `to` by that of `from`, under the same guard.
+    async fn copy_selection(
+        &self,
+        owner: &Owner,
+        from: &SessionId,
+        to: &SessionId,
+        expected_revision: Option<u64>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<StoredSelection>, WriteError>;
+
+    /// Forgets a session with its lease.
+    async fn forget_session(&self, owner: &Owner, session: &SessionId) -> Result<(), WriteError>;
+
     /// Gives a session its first selection; one that has a selection keeps it.
     async fn init_selection(
         &self,
@@ -142,6 +199,63 @@ pub trait SelectionStore: Send + Sync + 'static {
         session: &SessionId,
         origin: &Origin,
     ) -> Result<Selection, WriteError>;
+}
+
+/// What an owner says for all sessions.
+#[async_trait]
+pub trait OwnerStore: Send + Sync + 'static {
+    async fn defaults(&self, owner: &Owner) -> Result<Defaults, StoreError>;
+
+    async fn set_defaults(
+        &self,
+        owner: &Owner,
+        selection: &Selection,
+        expected: Option<&str>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Defaults>, WriteError>;
+
+    async fn rp_policy(&self, owner: &Owner) -> Result<RpPolicy, StoreError>;
+
+    /// Replaces the policy; which running sessions are in role-play.
+    async fn set_rp_policy(
+        &self,
+        owner: &Owner,
+        text: Option<&str>,
+        expected: Option<&str>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Vec<SessionId>>, WriteError>;
+}
+
+/// Selections under a name.
+#[async_trait]
+pub trait TemplateStore: Send + Sync + 'static {
+    async fn add_template(
+        &self,
+        owner: &Owner,
+        template: &TemplateRow,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<TemplateRow>, WriteError>;
+
+    async fn template(
+        &self,
+        owner: &Owner,
+        id: &TemplateId,
+    ) -> Result<Option<TemplateRow>, StoreError>;
+
+    /// At most `limit` templates behind `after`, by name, then id.
+    async fn templates(
+        &self,
+        owner: &Owner,
+        after: &After,
+        limit: usize,
+    ) -> Result<Vec<TemplateRow>, StoreError>;
+
+    async fn delete_template(
+        &self,
+        owner: &Owner,
+        id: &TemplateId,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<()>, WriteError>;
 }
 
 /// The worlds that resources hold.
@@ -160,6 +274,21 @@ pub trait WorldStore: Send + Sync + 'static {
         expected: Option<&str>,
         attempt: Option<&Attempt>,
     ) -> Result<Done<Worlds>, WriteError>;
+
+    /// Decides that a world is deleted, and clears it from every selection, binding and default; how
+    /// many those were. Refused while a session that it takes part in is running.
+    async fn delete_world(
+        &self,
+        owner: &Owner,
+        world: &WorldId,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<u64>, WriteError>;
+
+    /// The lorebook holds the world no more.
+    async fn world_deleted(&self, owner: &Owner, world: &WorldId) -> Result<(), StoreError>;
+
+    /// The oldest deletions, `limit` at the most, that the lorebook may not have heard of.
+    async fn pending_deletions(&self, limit: usize) -> Result<Vec<(Owner, WorldId)>, StoreError>;
 }
 
 /// Which sessions are running, and what their compiles read.
@@ -190,4 +319,13 @@ pub trait LeaseStore: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
 }
 
-impl<T> Store for T where T: AnswerStore + ResourceStore + SelectionStore + WorldStore + LeaseStore {}
+impl<T> Store for T where
+    T: AnswerStore
+        + ResourceStore
+        + SelectionStore
+        + OwnerStore
+        + TemplateStore
+        + WorldStore
+        + LeaseStore
+{
+}

@@ -7,12 +7,12 @@ use wire::loader::v1::{self as pb, character_service_server as characters};
 
 use super::{
     Answers, Grpc, file,
-    from_proto::{self, UploadPart, attempt, id, revision, upload, upload_attempt},
+    from_proto::{self, UploadPart, attempt, edit, id, revision, upload, upload_attempt},
     said, saturated,
     status::status,
     to_proto,
 };
-use crate::store::Kind;
+use crate::store::{Done, Edited, Kind};
 
 #[tonic::async_trait]
 impl characters::CharacterService for Grpc {
@@ -66,6 +66,53 @@ impl characters::CharacterService for Grpc {
         let export = from_proto::card_export(asked)?;
         let card = self.0.export_character(caller(&request)?, &id, export).await;
         Ok(file(&card.map_err(status)?, |chunk| pb::ExportCharacterResponse { chunk }))
+    }
+
+    async fn update_character(
+        &self,
+        request: Request<pb::UpdateCharacterRequest>,
+    ) -> Result<Response<pb::UpdateCharacterResponse>, Status> {
+        const METHOD: &str = "skald.loader.v1.CharacterService/UpdateCharacter";
+        let (caller, asked) = (caller(&request)?, request.get_ref());
+        let card = asked.character.clone().unwrap_or_default();
+        let id = id("character.character_id", &card.character_id, |id| CharacterId::new(id))?;
+        let edits = edit::character(&card, asked.update_mask.as_ref())?;
+        let attempt =
+            attempt(caller, METHOD, asked, &asked.request_id, |asked| asked.request_id.clear())?;
+        let terms = edit::terms(&card.etag, asked.if_running, attempt)?;
+        let updated = self.0.update_character(caller, &id, edits, terms).await.map_err(status)?;
+        let Done { value: Edited { running, .. }, replayed } = updated;
+        let (row, card) = self.0.character(caller, &id).await.map_err(status)?;
+        let answer = pb::UpdateCharacterResponse {
+            character: Some(to_proto::character(row, &card)),
+            effective: to_proto::effective(&running).into(),
+            running_session_ids: to_proto::sessions(&running),
+        };
+        Ok(said(answer, replayed))
+    }
+
+    async fn update_character_book(
+        &self,
+        request: Request<Streaming<pb::UpdateCharacterBookRequest>>,
+    ) -> Result<Response<pb::UpdateCharacterBookResponse>, Status> {
+        const METHOD: &str = "skald.loader.v1.CharacterService/UpdateCharacterBook";
+        let caller = caller(&request)?.clone();
+        let (id, edit, terms) = edit::book(&caller, METHOD, request.into_inner()).await?;
+        let updated = self.0.update_character_book(&caller, &id, edit, terms).await;
+        let (done, report) = updated.map_err(status)?;
+        let report = Some(to_proto::report(report));
+        let Some(Done { value: Edited { running, .. }, replayed }) = done else {
+            let answer = pb::UpdateCharacterBookResponse { report, ..Default::default() };
+            return Ok(Response::new(answer));
+        };
+        let (row, card) = self.0.character(&caller, &id).await.map_err(status)?;
+        let answer = pb::UpdateCharacterBookResponse {
+            character: Some(to_proto::character(row, &card)),
+            effective: to_proto::effective(&running).into(),
+            running_session_ids: to_proto::sessions(&running),
+            report,
+        };
+        Ok(said(answer, replayed))
     }
 
     async fn delete_character(

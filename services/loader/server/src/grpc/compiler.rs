@@ -39,6 +39,15 @@ impl compiler::CompileService for Grpc {
         Ok(Response::new(mesh::ReleaseLeaseResponse {}))
     }
 
+    async fn forget_session(
+        &self,
+        request: Request<mesh::ForgetSessionRequest>,
+    ) -> Result<Response<mesh::ForgetSessionResponse>, Status> {
+        let session = id("session_id", &request.get_ref().session_id, |id| SessionId::new(id))?;
+        self.0.forget_session(caller(&request)?, &session).await.map_err(status)?;
+        Ok(Response::new(mesh::ForgetSessionResponse {}))
+    }
+
     async fn init_selection(
         &self,
         request: Request<mesh::InitSelectionRequest>,

@@ -16,7 +16,6 @@ use loader_core::{
     selection::{
         Activation, AuthorsNote, NotePosition, Options, Rp, RpSource, Sandbox, Selection, Worlds,
     },
-    user::InvalidUser,
 };
 use prompt::{ProfileMode, Role};
 use tonic::Status;
@@ -24,11 +23,14 @@ use wire::{common::v1 as common, loader::v1 as pb, lorebook::v1::WorldView};
 
 pub use host::upload::{Part as UploadPart, file as upload};
 
+pub mod edit;
 pub mod job;
 
+use super::status::user_status;
 use crate::{
     exports::{CardExport, EmbeddedWorld},
     store::{Attempt, Holder, Origin},
+    templates::TemplateSource,
 };
 
 pub fn id<T>(field: &str, text: &str, new: fn(&str) -> Result<T, InvalidId>) -> Result<T, Status> {
@@ -66,14 +68,50 @@ fn attempt_of(caller: &Caller, method: &'static str, id: RequestId, request: Dig
     Attempt { scope: Scope::new(&caller.principal.owner, method, id), request }
 }
 
+pub fn template_name(name: &str) -> Result<String, Status> {
+    if name.trim().is_empty() {
+        return Err(invalid("name", "is empty"));
+    }
+    field::name("name", name, limits::RESOURCE_NAME_CHARS_MAX)?;
+    Ok(name.to_owned())
+}
+
+pub fn template_source(
+    source: Option<pb::create_template_request::Source>,
+) -> Result<TemplateSource, Status> {
+    use pb::create_template_request::Source;
+    match source {
+        None => Err(invalid("source", "is missing")),
+        Some(Source::Selection(given)) => selection(Some(given)).map(TemplateSource::Given),
+        Some(Source::SessionId(text)) => {
+            id("session_id", &text, |id| SessionId::new(id)).map(TemplateSource::Session)
+        }
+    }
+}
+
+/// `None`: the shipped text.
+pub fn rp_policy(request: &pb::SetRpPolicyRequest) -> Result<Option<&str>, Status> {
+    let text = request.text.as_str();
+    match request.shipped {
+        true if text.is_empty() => return Ok(None),
+        true => return Err(invalid("text", "is not empty, as it is for the shipped text")),
+        false => {}
+    }
+    if text.contains('\0') {
+        return Err(invalid("text", "holds U+0000"));
+    }
+    field::at_most("text", text.len(), "bytes", limits::RP_POLICY_BYTES_MAX)?;
+    Ok(Some(text))
+}
+
 pub fn card_export(request: &pb::ExportCharacterRequest) -> Result<CardExport, Status> {
-    let container = match request.format() {
+    let container = match known("format", request.format)? {
         pb::CardFormat::Unspecified => None,
         pb::CardFormat::Json => Some(Container::Json),
         pb::CardFormat::Png => Some(Container::Png),
         pb::CardFormat::Charx => Some(Container::Charx),
     };
-    let view = match request.world_view() {
+    let view = match known("world_view", request.world_view)? {
         WorldView::Unspecified | WorldView::Authored => WorldView::Authored,
         WorldView::Effective => WorldView::Effective,
         WorldView::All => return Err(invalid("world_view", "is ALL, which no card holds")),
@@ -83,17 +121,7 @@ pub fn card_export(request: &pb::ExportCharacterRequest) -> Result<CardExport, S
 }
 
 pub fn user(request: &pb::CreateUserRequest) -> Result<User, Status> {
-    let user = User::new(request.name.clone(), request.description.clone());
-    user.map_err(|error| match error {
-        InvalidUser::NameEmpty => invalid("name", "is empty"),
-        InvalidUser::NameControl => invalid("name", "has a control character"),
-        InvalidUser::NameTooLong(chars) => {
-            over("name", chars, "characters", limits::USER_NAME_CHARS_MAX)
-        }
-        InvalidUser::DescriptionTooLong(chars) => {
-            over("description", chars, "characters", limits::USER_DESCRIPTION_CHARS_MAX)
-        }
-    })
+    User::new(request.name.clone(), request.description.clone()).map_err(user_status)
 }
 
 pub fn selection(selection: Option<pb::Selection>) -> Result<Selection, Status> {
@@ -141,6 +169,11 @@ pub fn holder(owner: i32, owner_id: &str) -> Result<Holder, Status> {
         pb::BindingOwner::Global => Err(invalid("owner_id", "is not empty, as it is for GLOBAL")),
         pb::BindingOwner::Unspecified => Err(invalid("owner", "is missing")),
     }
+}
+
+/// Empty: nothing to compare.
+pub fn etag(etag: &str) -> Option<&str> {
+    Some(etag).filter(|etag| !etag.is_empty())
 }
 
 /// Empty: nothing to compare. An etag that is none of ours equals no revision.

@@ -7,12 +7,12 @@ use wire::loader::v1::{self as pb, preset_service_server as presets};
 
 use super::{
     Answers, Grpc, file,
-    from_proto::{UploadPart, attempt, id, revision, upload, upload_attempt},
+    from_proto::{UploadPart, attempt, edit, id, revision, upload, upload_attempt},
     said, saturated,
     status::status,
     to_proto,
 };
-use crate::store::Kind;
+use crate::store::{Done, Edited, Kind};
 
 #[tonic::async_trait]
 impl presets::PresetService for Grpc {
@@ -65,6 +65,30 @@ impl presets::PresetService for Grpc {
         let id = id("preset_id", &request.get_ref().preset_id, |id| PresetId::new(id))?;
         let row = self.0.preset(caller(&request)?, &id).await.map_err(status)?;
         Ok(file(&row.document, |chunk| pb::ExportPresetResponse { chunk }))
+    }
+
+    async fn update_preset(
+        &self,
+        request: Request<pb::UpdatePresetRequest>,
+    ) -> Result<Response<pb::UpdatePresetResponse>, Status> {
+        const METHOD: &str = "skald.loader.v1.PresetService/UpdatePreset";
+        let (caller, asked) = (caller(&request)?, request.get_ref());
+        let preset = asked.preset.clone().unwrap_or_default();
+        let id = id("preset.preset_id", &preset.preset_id, |id| PresetId::new(id))?;
+        let edit = edit::preset(&preset, asked.update_mask.as_ref())?;
+        let attempt =
+            attempt(caller, METHOD, asked, &asked.request_id, |asked| asked.request_id.clear())?;
+        let terms = edit::terms(&preset.etag, asked.if_running, attempt)?;
+        let updated = self.0.update_preset(caller, &id, edit, terms).await.map_err(status)?;
+        let (Done { value: Edited { row, running }, replayed }, report) = updated;
+        let model = self.0.documents.preset(&caller.principal.owner, &row).await.map_err(status)?;
+        let answer = pb::UpdatePresetResponse {
+            preset: Some(to_proto::preset(row, &model)),
+            effective: to_proto::effective(&running).into(),
+            running_session_ids: to_proto::sessions(&running),
+            report: report.map(to_proto::report),
+        };
+        Ok(said(answer, replayed))
     }
 
     async fn delete_preset(

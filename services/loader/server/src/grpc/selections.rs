@@ -1,4 +1,4 @@
-//! Selections and bindings.
+//! Selections, what new sessions take, and bindings.
 
 use host::caller::caller;
 use kernel::SessionId;
@@ -12,7 +12,7 @@ use super::{
     status::status,
     to_proto,
 };
-use crate::store::bindings_etag;
+use crate::store::{Defaults, Done, bindings_etag};
 
 #[tonic::async_trait]
 impl selections::SelectionService for Grpc {
@@ -50,12 +50,58 @@ impl selections::SelectionService for Grpc {
         Ok(said(answer, done.replayed))
     }
 
+    async fn copy_selection(
+        &self,
+        request: Request<pb::CopySelectionRequest>,
+    ) -> Result<Response<pb::CopySelectionResponse>, Status> {
+        const METHOD: &str = "skald.loader.v1.SelectionService/CopySelection";
+        let (caller, asked) = (caller(&request)?, request.get_ref());
+        let from = id("from_session_id", &asked.from_session_id, |id| SessionId::new(id))?;
+        let to = id("to_session_id", &asked.to_session_id, |id| SessionId::new(id))?;
+        let expected = from_proto::revision(&asked.etag);
+        let attempt =
+            attempt(caller, METHOD, asked, &asked.request_id, |asked| asked.request_id.clear())?;
+        let done = self.0.copy_selection(caller, &from, &to, expected, attempt).await;
+        let done = done.map_err(status)?;
+        let answer = pb::CopySelectionResponse {
+            selection: Some(to_proto::selection(done.value.selection)),
+            etag: done.value.revision.to_string(),
+        };
+        Ok(said(answer, done.replayed))
+    }
+
+    async fn get_default_selection(
+        &self,
+        request: Request<pb::GetDefaultSelectionRequest>,
+    ) -> Result<Response<pb::GetDefaultSelectionResponse>, Status> {
+        let Defaults { selection, etag } =
+            self.0.defaults(caller(&request)?).await.map_err(status)?;
+        let selection = Some(to_proto::selection(selection));
+        Ok(Response::new(pb::GetDefaultSelectionResponse { selection, etag }))
+    }
+
+    async fn set_default_selection(
+        &self,
+        request: Request<pb::SetDefaultSelectionRequest>,
+    ) -> Result<Response<pb::SetDefaultSelectionResponse>, Status> {
+        const METHOD: &str = "skald.loader.v1.SelectionService/SetDefaultSelection";
+        let (caller, asked) = (caller(&request)?, request.get_ref());
+        let selection = from_proto::selection(asked.selection.clone())?;
+        let attempt =
+            attempt(caller, METHOD, asked, &asked.request_id, |asked| asked.request_id.clear())?;
+        let expected = from_proto::etag(&asked.etag);
+        let done = self.0.set_defaults(caller, selection, expected, attempt).await;
+        let Done { value: Defaults { selection, etag }, replayed } = done.map_err(status)?;
+        let selection = Some(to_proto::selection(selection));
+        Ok(said(pb::SetDefaultSelectionResponse { selection, etag }, replayed))
+    }
+
     async fn get_bindings(
         &self,
         request: Request<pb::GetBindingsRequest>,
     ) -> Result<Response<pb::GetBindingsResponse>, Status> {
         let asked = request.get_ref();
-        let holder = from_proto::holder(asked.owner(), &asked.owner_id)?;
+        let holder = from_proto::holder(asked.owner, &asked.owner_id)?;
         let worlds = self.0.bindings(caller(&request)?, &holder).await.map_err(status)?;
         let (world_ids, etag) = (to_proto::world_ids(&worlds), bindings_etag(&worlds));
         Ok(Response::new(pb::GetBindingsResponse { world_ids, etag }))
@@ -67,9 +113,9 @@ impl selections::SelectionService for Grpc {
     ) -> Result<Response<pb::SetBindingsResponse>, Status> {
         const METHOD: &str = "skald.loader.v1.SelectionService/SetBindings";
         let (caller, asked) = (caller(&request)?, request.get_ref());
-        let holder = from_proto::holder(asked.owner(), &asked.owner_id)?;
+        let holder = from_proto::holder(asked.owner, &asked.owner_id)?;
         let worlds = from_proto::worlds("world_ids", &asked.world_ids)?;
-        let expected = Some(asked.etag.as_str()).filter(|etag| !etag.is_empty());
+        let expected = from_proto::etag(&asked.etag);
         let attempt =
             attempt(caller, METHOD, asked, &asked.request_id, |asked| asked.request_id.clear())?;
         let done = self.0.set_bindings(caller, &holder, worlds, expected, attempt).await;

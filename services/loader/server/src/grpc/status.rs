@@ -1,16 +1,21 @@
 //! Errors become statuses, in one place.
 
 use host::status::{
-    Refusal, aborted, data_loss, internal, invalid, limit_told, not_found, over, store,
+    Refusal, aborted, data_loss, internal, invalid, limit_exceeded, limit_told, not_found, over,
+    precondition, store,
 };
 use kernel::{
-    SessionId,
-    limits::{IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX},
+    SessionId, TemplateId,
+    limits::{
+        IMPORT_BYTES_MAX, MESSAGE_BYTES_MAX, USER_DESCRIPTION_CHARS_MAX, USER_NAME_CHARS_MAX,
+    },
 };
 use loader_core::{
     compile::CompileError,
+    diagnostic::Diagnostic,
     format::{FormatError, LimitExceeded, Unusable},
     selection::Part,
+    user::InvalidUser,
 };
 use tonic::Status;
 use wire::common::v1::Reason;
@@ -28,14 +33,19 @@ pub fn status(error: Error) -> Status {
         Error::Store(error) => store_status(error),
         Error::Write(error) => write_status(error),
         Error::Format(error) => format_status(error),
+        Error::User(error) => user_status(error),
         Error::NotFound { kind, id } => not_found(kind, &id),
         Error::CardForm { asked, container } => {
             let (asked, container) = (asked.name(), container.name());
             invalid("format", format!("is {asked}, but the card came as {container}"))
         }
-        Error::ExportTooLarge { bytes } => {
-            limit_exceeded("file", bytes as u64, IMPORT_BYTES_MAX as u64)
+        Error::TemplateRunning(sessions) => running(Reason::TemplateAgentRunning, &sessions),
+        Error::TemplateDangling { template, dangling } => template_dangling(&template, &dangling),
+        Error::WorldImmutable(ref world) => {
+            let subject = format!("world/{world}");
+            precondition(Reason::WorldImmutable, &subject, error.to_string())
         }
+        Error::ExportTooLarge { bytes } => over("file", bytes, "bytes", IMPORT_BYTES_MAX),
         Error::Compile(CompileError::ProfileTooLarge { bytes, max }) => {
             let message = CompileError::ProfileTooLarge { bytes, max }.to_string();
             let refusal = Refusal::new(Reason::TavernProfileTooLarge, message);
@@ -66,7 +76,18 @@ fn write_status(error: WriteError) -> Status {
             aborted(Reason::EtagMismatch, kind, &id, "the etag is not the present one")
         }
         WriteError::Full { what, max } => limit_exceeded(what, max as u64 + 1, max as u64),
-        WriteError::Running { part, sessions } => running(part, &sessions),
+        WriteError::Running { part, sessions } => running(part_running(part), &sessions),
+    }
+}
+
+pub fn user_status(error: InvalidUser) -> Status {
+    match error {
+        InvalidUser::NameEmpty => invalid("name", "is empty"),
+        InvalidUser::NameControl => invalid("name", "holds a control character"),
+        InvalidUser::NameTooLong(chars) => over("name", chars, "characters", USER_NAME_CHARS_MAX),
+        InvalidUser::DescriptionTooLong(chars) => {
+            over("description", chars, "characters", USER_DESCRIPTION_CHARS_MAX)
+        }
     }
 }
 
@@ -85,13 +106,27 @@ fn format_status(error: FormatError) -> Status {
     }
 }
 
-fn running(part: Part, sessions: &[SessionId]) -> Status {
-    let reason = match part {
+fn template_dangling(template: &TemplateId, dangling: &[Diagnostic]) -> Status {
+    const REASON: Reason = Reason::TemplateDangling;
+    let gone = |said: &Diagnostic| format!("{} {}", said.code.name(), said.place);
+    let all: Vec<_> = dangling.iter().map(gone).collect();
+    let message = format!("template {template} names what is gone: {}", all.join(", "));
+    let name = |refusal: Refusal, said: &Diagnostic| {
+        refusal.precondition(REASON, &said.place, said.code.name())
+    };
+    dangling.iter().fold(Refusal::new(REASON, message), name).into()
+}
+
+const fn part_running(part: Part) -> Reason {
+    match part {
         Part::Preset => Reason::PresetAgentRunning,
         Part::Character => Reason::CharacterAgentRunning,
         Part::User => Reason::UserAgentRunning,
         Part::Worlds => Reason::WorldBookAgentRunning,
-    };
+    }
+}
+
+fn running(reason: Reason, sessions: &[SessionId]) -> Status {
     let named: Vec<&str> = sessions.iter().take(NAMED_MAX).map(SessionId::as_str).collect();
     let message = format!("{} sessions are running: {}", sessions.len(), named.join(", "));
     let refusal = Refusal::new(reason, message);

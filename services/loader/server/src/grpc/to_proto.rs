@@ -1,7 +1,7 @@
 //! The loader's values become answers.
 
 use host::room::brief;
-use kernel::Timestamp;
+use kernel::{SessionId, Timestamp};
 use loader_core::{
     Character, Preset,
     diagnostic::{Code, Severity},
@@ -15,10 +15,11 @@ use loader_core::{
 use prompt::Role;
 use wire::{common::v1 as common, loader::v1 as pb};
 
+pub mod explanation;
 mod left_out;
 pub mod profile;
 
-use crate::store::{CharacterRow, PresetRow, Summary, UserRow};
+use crate::store::{CharacterRow, PresetRow, Summary, TemplateRow, UserRow};
 
 pub fn timestamp(at: Timestamp) -> prost_types::Timestamp {
     let (seconds, micros) = (at.micros().div_euclid(1_000_000), at.micros().rem_euclid(1_000_000));
@@ -115,6 +116,7 @@ pub fn character(row: CharacterRow, card: &Character) -> pb::Character {
         creator_notes: card.creator_notes.clone(),
         tags: card.tags.clone(),
         document_json: String::from_utf8_lossy(&row.document).into_owned(),
+        message_example: card.message_example.clone(),
         ..character_head(&row)
     })
 }
@@ -193,6 +195,29 @@ pub fn selection(selection: Selection) -> pb::Selection {
         options: Some(options(chosen)),
         rp: Some(rp(overlay)),
     }
+}
+
+pub fn template(row: TemplateRow) -> pb::Template {
+    let selection = Some(selection(row.selection.clone()));
+    pb::Template { selection, ..template_summary(row) }
+}
+
+pub fn template_summary(row: TemplateRow) -> pb::Template {
+    pb::Template {
+        template_id: row.id.to_string(),
+        name: row.name,
+        selection: None,
+        created_at: Some(timestamp(row.created_at)),
+    }
+}
+
+/// Sessions that run see an edit with their next turn.
+pub fn effective(running: &[SessionId]) -> pb::Effective {
+    if running.is_empty() { pb::Effective::Now } else { pb::Effective::NextTurn }
+}
+
+pub fn sessions(sessions: &[SessionId]) -> Vec<String> {
+    sessions.iter().map(ToString::to_string).collect()
 }
 
 pub fn world_ids(worlds: &loader_core::selection::Worlds) -> Vec<String> {

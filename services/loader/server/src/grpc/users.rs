@@ -7,12 +7,12 @@ use wire::loader::v1::{self as pb, user_service_server as users};
 
 use super::{
     Answers, Grpc, file,
-    from_proto::{self, UploadPart, attempt, id, revision, upload, upload_attempt},
+    from_proto::{self, UploadPart, attempt, edit, id, revision, upload, upload_attempt},
     said, saturated,
     status::status,
     to_proto,
 };
-use crate::store::Kind;
+use crate::store::{Done, Edited, Kind};
 
 #[tonic::async_trait]
 impl users::UserService for Grpc {
@@ -65,6 +65,28 @@ impl users::UserService for Grpc {
         let page = self.page(caller(&request)?, Kind::User, page_size, &page_token).await?;
         let users = page.items.into_iter().map(to_proto::user_summary).collect();
         Ok(Response::new(pb::ListUsersResponse { users, next_page_token: page.next }))
+    }
+
+    async fn update_user(
+        &self,
+        request: Request<pb::UpdateUserRequest>,
+    ) -> Result<Response<pb::UpdateUserResponse>, Status> {
+        const METHOD: &str = "skald.loader.v1.UserService/UpdateUser";
+        let (caller, asked) = (caller(&request)?, request.get_ref());
+        let user = asked.user.clone().unwrap_or_default();
+        let id = id("user.user_id", &user.user_id, |id| UserId::new(id))?;
+        let edit = edit::user(&user, asked.update_mask.as_ref())?;
+        let attempt =
+            attempt(caller, METHOD, asked, &asked.request_id, |asked| asked.request_id.clear())?;
+        let terms = edit::terms(&user.etag, asked.if_running, attempt)?;
+        let updated = self.0.update_user(caller, &id, edit, terms).await.map_err(status)?;
+        let Done { value: Edited { row, running }, replayed } = updated;
+        let answer = pb::UpdateUserResponse {
+            user: Some(to_proto::user(row)),
+            effective: to_proto::effective(&running).into(),
+            running_session_ids: to_proto::sessions(&running),
+        };
+        Ok(said(answer, replayed))
     }
 
     type ExportUserStream = Answers<pb::ExportUserResponse>;

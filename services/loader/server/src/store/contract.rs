@@ -23,6 +23,7 @@ use crate::{NAME, postgres_migrations, sqlite_migrations};
 const LONG_MS: i64 = 60_000;
 
 mod guard;
+mod owners;
 mod resources;
 mod selections;
 
@@ -113,7 +114,7 @@ async fn furnished(store: &Arc<dyn Store>) -> (Owner, Selection) {
     let ada = owner("ada");
     store.add_preset(&ada, &preset("p", "P"), None).await.expect("added");
     store.add_character(&ada, &character("c", "C"), Some(b"png"), None).await.expect("added");
-    add_user(&store, &ada, "u").await;
+    add_user(store, &ada, "u").await;
     let selection = Selection {
         preset: PresetId::new("p").ok(),
         character: CharacterId::new("c").ok(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host::idempotency::{Reused, Scope};
 use kernel::{
-    CharacterId, Digest, GenerationId, PresetId, SessionId, Timestamp, UserId, WorldId,
+    CharacterId, Digest, GenerationId, PresetId, SessionId, TemplateId, Timestamp, UserId, WorldId,
     limits::{RESOURCES_PER_OWNER_MAX, SELECTIONS_PER_OWNER_MAX, TEMPLATES_PER_OWNER_MAX},
 };
 use loader_core::{
@@ -49,6 +49,30 @@ pub struct UserRow {
     pub user: User,
     pub revision: u64,
     pub created_at: Timestamp,
+}
+
+/// A selection under a name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TemplateRow {
+    pub id: TemplateId,
+    pub name: String,
+    /// What it names may be gone.
+    pub selection: Selection,
+    pub created_at: Timestamp,
+}
+
+/// What an owner's new sessions take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Defaults {
+    pub selection: Selection,
+    pub etag: String,
+}
+
+/// What an owner's sessions are told in role-play; `None`: the shipped text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RpPolicy {
+    pub text: Option<String>,
+    pub etag: String,
 }
 
 /// A resource without its texts.
@@ -123,6 +147,14 @@ pub struct Added<T> {
     pub already: bool,
 }
 
+/// A resource after an edit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edited<T> {
+    pub row: T,
+    /// Sessions that are running with it: they see the edit with their next turn.
+    pub running: Vec<SessionId>,
+}
+
 /// A selection with its revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSelection {
@@ -189,7 +221,12 @@ pub enum WriteError {
 /// What a client compares when it replaces bindings.
 pub fn bindings_etag(worlds: &Worlds) -> String {
     let ids: Vec<&[u8]> = worlds.as_slice().iter().map(|id| id.as_str().as_bytes()).collect();
-    kernel::digest_parts(&ids).to_hex()[..16].to_owned()
+    etag(&ids)
+}
+
+/// The same parts have the same etag.
+pub fn etag(parts: &[&[u8]]) -> String {
+    kernel::digest_parts(parts).to_hex()[..16].to_owned()
 }
 
 // === impl Attempt ===

@@ -21,7 +21,10 @@ use wire::{
     loader::v1::{
         self as pb, character_service_client::CharacterServiceClient,
         preset_service_client::PresetServiceClient, profile_service_client::ProfileServiceClient,
-        selection_service_client::SelectionServiceClient, user_service_client::UserServiceClient,
+        rp_policy_service_client::RpPolicyServiceClient,
+        selection_service_client::SelectionServiceClient,
+        template_service_client::TemplateServiceClient, user_service_client::UserServiceClient,
+        world_deletion_service_client::WorldDeletionServiceClient,
     },
     mesh::v1::{self as mesh, compile_service_client::CompileServiceClient},
 };
@@ -33,7 +36,8 @@ const TOKENS: [(&str, &str); 2] = [("ada", "acme"), ("bob", "other")];
 pub struct House {
     door: Door,
     pub lorebook: Lorebook,
-    _folder: TempDir,
+    folder: TempDir,
+    shutdown: Shutdown,
 }
 
 /// What an answer was: its value, and whether it was a replay.
@@ -42,6 +46,19 @@ pub type Answered<T> = Result<T, Status>;
 impl House {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        Self::over(folder, Lorebook::default()).await
+    }
+
+    /// The process dies, and another one begins on what it left, its sweepers running.
+    pub async fn reborn(self) -> Self {
+        let Self { folder, lorebook, door, shutdown } = self;
+        shutdown.begin();
+        drop(door);
+        shutdown.tasks_ended().await;
+        Self::over(folder, lorebook).await
+    }
+
+    async fn over(folder: TempDir, lorebook: Lorebook) -> Self {
         let tokens = folder.path().join("tokens.toml");
         let lines = TOKENS.map(|(subject, tenant)| {
             let hash = hash_token(subject);
@@ -52,14 +69,15 @@ impl House {
         std::fs::write(&tokens, lines.concat()).expect("written");
         let mesh = mesh_token();
         let auth = Authenticator::open(&AuthMode::Tokens(tokens), &mesh).expect("tokens");
-        let lorebook = Lorebook::default();
         let peer = Peer::new(local(lorebook.services()), mesh);
         let data = DataFolder::open(&folder.path().join("data")).expect("free");
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
         let config = Config { place: Place::Folder(data) };
         let server = loader::build(config, clock, Links { lorebook: peer }).await.expect("built");
-        let door = Door::new(server.mount(Services::new()), auth, Shutdown::default());
-        Self { door, lorebook, _folder: folder }
+        let shutdown = Shutdown::new();
+        let door = Door::new(server.mount(Services::new()), auth, shutdown.clone());
+        server.run(&shutdown);
+        Self { door, lorebook, folder, shutdown }
     }
 
     pub fn link(&self) -> Link {
@@ -80,6 +98,18 @@ impl House {
 
     pub fn selections(&self) -> SelectionServiceClient<Link> {
         SelectionServiceClient::new(self.link())
+    }
+
+    pub fn deletions(&self) -> WorldDeletionServiceClient<Link> {
+        WorldDeletionServiceClient::new(self.link())
+    }
+
+    pub fn templates(&self) -> TemplateServiceClient<Link> {
+        TemplateServiceClient::new(self.link())
+    }
+
+    pub fn rp_policies(&self) -> RpPolicyServiceClient<Link> {
+        RpPolicyServiceClient::new(self.link())
     }
 
     pub fn profiles(&self) -> ProfileServiceClient<Link> {

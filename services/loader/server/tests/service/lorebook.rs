@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::stream;
 use kernel::digest;
+use tokio::sync::watch;
 use tonic::{Request, Response, Status, Streaming, service::Routes};
 use wire::{
     lorebook::v1::{self as pb, World, world_service_server as worlds},
@@ -20,6 +21,10 @@ pub struct Lorebook {
     pub books: Arc<Mutex<Vec<String>>>,
     pub asked: Arc<Mutex<Vec<mesh::ActivateRequest>>>,
     pub away: Arc<Mutex<bool>>,
+    /// It answers, and fails to delete.
+    pub keeps: Arc<Mutex<bool>>,
+    /// Worlds that were deleted, in order.
+    pub deleted: Arc<watch::Sender<Vec<String>>>,
 }
 
 type Answers<T> = stream::Iter<std::vec::IntoIter<Result<T, Status>>>;
@@ -104,7 +109,13 @@ impl lore::LoreService for Lorebook {
         self.check()?;
         let known = self.worlds.lock().expect("not poisoned").clone();
         let asked = request.into_inner().world_ids.into_iter().filter(|id| known.contains(id));
-        let worlds = asked.map(|world_id| World { world_id, ..Default::default() }).collect();
+        let worlds = asked.map(|world_id| World {
+            embedded: world_id.starts_with("book-"),
+            etag: format!("etag of {world_id}"),
+            world_id,
+            ..Default::default()
+        });
+        let worlds = worlds.collect();
         Ok(Response::new(mesh::BatchGetWorldsResponse { worlds }))
     }
 
@@ -124,9 +135,16 @@ impl lore::LoreService for Lorebook {
 
     async fn delete_world(
         &self,
-        _: Request<mesh::DeleteWorldRequest>,
+        request: Request<mesh::DeleteWorldRequest>,
     ) -> Answered<Response<mesh::DeleteWorldResponse>> {
-        Err(Status::unimplemented("the loader deletes no world yet"))
+        self.check()?;
+        if *self.keeps.lock().expect("not poisoned") {
+            return Err(host::status::peer_unavailable("the deletion was lost"));
+        }
+        let gone = request.into_inner().world_id;
+        self.worlds.lock().expect("not poisoned").retain(|world| *world != gone);
+        self.deleted.send_modify(|deleted| deleted.push(gone));
+        Ok(Response::new(mesh::DeleteWorldResponse {}))
     }
 }
 
@@ -162,6 +180,13 @@ impl worlds::WorldService for Lorebook {
         let chunks: Vec<_> =
             book.chunks(10).map(|c| Ok(pb::ExportWorldResponse { chunk: c.to_vec() })).collect();
         Ok(Response::new(stream::iter(chunks)))
+    }
+
+    async fn create_world(
+        &self,
+        _: Request<pb::CreateWorldRequest>,
+    ) -> Answered<Response<pb::CreateWorldResponse>> {
+        Err(Status::unimplemented("the loader makes no world"))
     }
 
     async fn import_world(

@@ -2,10 +2,15 @@
 
 mod bindings;
 mod characters;
+mod deletions;
+mod edits;
 mod exports;
+mod guard;
 mod house;
 mod lorebook;
+mod owners;
 mod presets;
 mod profiles;
 mod selections;
+mod templates;
 mod users;

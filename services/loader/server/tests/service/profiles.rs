@@ -1,5 +1,6 @@
 //! Compile and preview through the wire.
 
+use futures::{StreamExt as _, stream};
 use wire::{
     common::v1::{Author, ProfileMode, Reason},
     loader::v1 as pb,
@@ -178,8 +179,9 @@ async fn sessions_under_load_never_see_each_others_texts() {
             assert_eq!(texts.matches("SECRET-").count(), 1, "{texts}");
         })
     });
-    for compile in compiles.collect::<Vec<_>>() {
-        compile.await.expect("no foreign text");
+    let mut compiles = stream::iter(compiles).buffer_unordered(24);
+    while let Some(compile) = compiles.next().await {
+        compile.expect("no foreign text");
     }
 }
 

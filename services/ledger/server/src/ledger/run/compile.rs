@@ -110,6 +110,7 @@ impl Reply {
             sampling: self.sampling.clone(),
             profile_bytes_max: 0,
             now_us: self.ledger.now().micros(),
+            validate_only: false,
         })
     }
 

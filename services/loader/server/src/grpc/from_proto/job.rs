@@ -24,9 +24,12 @@ pub fn compile(request: mesh::CompileRequest) -> Result<Job, Status> {
         .map_err(|_| invalid("seed", format!("has {} bytes, not 32", request.seed.len())))?;
     Ok(Job {
         session: id("session_id", &request.session_id, |id| kernel::SessionId::new(id))?,
-        generation: Some(id("generation_id", &request.generation_id, |id| {
-            kernel::GenerationId::new(id)
-        })?),
+        generation: match request.validate_only {
+            true => None,
+            false => Some(id("generation_id", &request.generation_id, |id| {
+                kernel::GenerationId::new(id)
+            })?),
+        },
         generation_type,
         mode,
         messages: request

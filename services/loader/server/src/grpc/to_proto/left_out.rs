@@ -25,10 +25,11 @@ pub fn of_preview(mut preview: PreviewProfileResponse) -> PreviewProfileResponse
 }
 
 pub fn of_character(mut character: Character) -> Character {
-    const FIELDS: [Field<Character>; 9] = [
+    const FIELDS: [Field<Character>; 10] = [
         ("description", |card| &mut card.description),
         ("personality", |card| &mut card.personality),
         ("scenario", |card| &mut card.scenario),
+        ("message_example", |card| &mut card.message_example),
         ("greetings", |card| &mut card.greetings),
         ("system_prompt", |card| &mut card.system_prompt),
         ("post_history_instructions", |card| &mut card.post_history_instructions),

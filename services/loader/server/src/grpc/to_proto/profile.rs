@@ -92,7 +92,7 @@ fn segment(segment: Segment) -> mesh::ProfileSegment {
     }
 }
 
-fn segment_summary(segment: &Segment) -> pb::SegmentSummary {
+pub fn segment_summary(segment: &Segment) -> pb::SegmentSummary {
     let (placement, depth) = placement(segment.placement);
     pb::SegmentSummary {
         key: segment.key.clone(),
@@ -131,7 +131,10 @@ fn kind(kind: SegmentKind) -> &'static str {
 }
 
 /// The profile's own, then the lorebook's; what goes beyond the limit is counted.
-fn diagnostics(own: Vec<Diagnostic>, lorebook: Vec<common::Diagnostic>) -> Vec<common::Diagnostic> {
+pub fn diagnostics(
+    own: Vec<Diagnostic>,
+    lorebook: Vec<common::Diagnostic>,
+) -> Vec<common::Diagnostic> {
     let omitted = (own.len() + lorebook.len()).saturating_sub(DIAGNOSTICS_MAX);
     let all = own.into_iter().map(diagnostic).chain(lorebook);
     let mut listed: Vec<_> = all.take(DIAGNOSTICS_MAX).collect();
@@ -142,7 +145,7 @@ fn diagnostics(own: Vec<Diagnostic>, lorebook: Vec<common::Diagnostic>) -> Vec<c
     listed
 }
 
-fn diagnostic(diagnostic: Diagnostic) -> common::Diagnostic {
+pub fn diagnostic(diagnostic: Diagnostic) -> common::Diagnostic {
     common::Diagnostic {
         code: diagnostic.code.name().to_owned(),
         severity: super::severity(diagnostic.code.severity()).into(),

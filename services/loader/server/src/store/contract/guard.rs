@@ -1,6 +1,6 @@
 //! Leases and the running guard: nothing changes for a session that is running.
 
-use kernel::PresetId;
+use kernel::{PresetId, WorldId};
 use loader_core::selection::{Part, Selection};
 
 use super::{
@@ -136,6 +136,72 @@ async fn a_lease_and_a_guarded_write_never_both_miss_each_other() {
             let saw_it = compiled.expect("begun").preset.is_some();
             assert_eq!(saw_it, deleted.is_err(), "round {round}");
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lease_and_a_new_selection_take_place_in_exactly_one_order() {
+    on_each(|store| async move {
+        let (ada, selection) = furnished(&store).await;
+        let empty = Selection::default();
+        for round in 0..20 {
+            let running = session(&format!("r{round}"));
+            let origin = Origin::Given(selection.clone());
+            store.init_selection(&ada, &running, &origin).await.expect("given");
+            let lease = lease("g", LONG_MS);
+            let (compiled, set) = tokio::join!(
+                store.begin_compile(&ada, &running, &lease),
+                store.set_selection(&ada, &running, &empty, None, None),
+            );
+            let saw_the_old = compiled.expect("begun").selection == selection;
+            assert_eq!(saw_the_old, set.is_err(), "round {round}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_world_of_a_running_session_is_not_deleted_however_it_takes_part() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        for (world, holder) in [
+            ("by-user", Holder::User(user("u").id)),
+            ("by-preset", Holder::Preset(preset("p", "P").id)),
+            ("by-character", Holder::Character(character("c", "C").id)),
+            ("by-global", Holder::Global),
+        ] {
+            store.set_bindings(&ada, &holder, &worlds(world), None, None).await.expect("bound");
+        }
+        store.begin_compile(&ada, &session("s"), &lease("g", LONG_MS)).await.expect("begun");
+        for name in ["w1", "by-user", "by-preset", "by-character", "by-global"] {
+            let world = WorldId::new(name).expect("an id");
+            refused_as_running(store.delete_world(&ada, &world, None).await, Part::Worlds);
+        }
+        let free = WorldId::new("free").expect("an id");
+        assert!(store.delete_world(&ada, &free, None).await.is_ok());
+        let other = session("other");
+        store.init_selection(&ada, &other, &Origin::Defaults).await.expect("given");
+        let mine = WorldId::new("by-user").expect("an id");
+        assert!(store.delete_world(&owner("bob"), &mine, None).await.is_ok(), "it is not bob's");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_running_session_takes_no_copy_and_its_check_says_so() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        let from = session("from");
+        store.init_selection(&ada, &from, &Origin::Defaults).await.expect("given");
+        store.begin_compile(&ada, &session("s"), &lease("g", LONG_MS)).await.expect("begun");
+        let copied = store.copy_selection(&ada, &from, &session("s"), None, None).await;
+        refused_as_running(copied, Part::Preset);
+        let none = Selection::default();
+        let checked = store.check_selection(&ada, &session("s"), &none, None).await;
+        refused_as_running(checked, Part::Preset);
+        let away = store.copy_selection(&ada, &session("s"), &from, None, None).await;
+        assert!(away.is_ok(), "a running session is copied from");
     })
     .await;
 }

@@ -1,11 +1,12 @@
 //! Resources: added once for each content and attempt, listed, deleted.
 
 use kernel::Timestamp;
+use loader_core::selection::Part;
 
 use super::{
-    super::{Added, After, Capacity, CharacterRow, Holder, Kind, Origin, WriteError},
+    super::{Added, After, Capacity, CharacterRow, Holder, Kind, Origin, PresetRow, WriteError},
     LONG_MS, add_user, attempt, character, furnished, lease, on_each, on_each_of, owner, preset,
-    session, user, worlds,
+    refused_as_running, session, user, worlds,
 };
 
 #[tokio::test]
@@ -221,6 +222,53 @@ async fn a_file_comes_back_whole_and_an_attempt_that_was_forgotten_finds_its_res
         let same_id = CharacterRow { hash: preset("p", "other").hash, ..card.clone() };
         let known = store.add_character(&ada, &same_id, None, None).await.expect("known");
         assert_eq!(known.value, Added { row: card, already: true });
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edit_takes_the_place_of_its_revision_and_names_who_runs() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        store.begin_compile(&ada, &session("s"), &lease("g", LONG_MS)).await.expect("begun");
+        let row = preset("p", "edited");
+        let rejected = store.edit_preset(&ada, &row, true, None).await;
+        refused_as_running(rejected, Part::Preset);
+        let edit = attempt(&ada, "r1", "edit p");
+        for replayed in [false, true] {
+            let done = store.edit_preset(&ada, &row, false, Some(&edit)).await.expect("edited");
+            let expected = PresetRow { revision: 2, ..row.clone() };
+            assert_eq!((done.value.row, done.replayed), (expected, replayed));
+            assert_eq!(done.value.running, [session("s")]);
+        }
+        let stale = store.edit_preset(&ada, &row, false, None).await;
+        assert!(matches!(stale, Err(WriteError::EtagMismatch { .. })));
+        let card = CharacterRow { embedded_world: None, ..character("c", "edited") };
+        store.edit_character(&ada, &card, false, None).await.expect("edited");
+        let read = store.character(&ada, &card.id).await.expect("read");
+        assert_eq!(read, Some(CharacterRow { revision: 2, ..card.clone() }));
+        let original = store.original(&ada, &card.id).await.expect("read");
+        assert_eq!(original, Some(b"png".to_vec()), "the file that it came in stays");
+        store.edit_user(&ada, &user("u"), false, None).await.expect("edited");
+        assert_eq!(
+            store.user(&ada, &user("u").id).await.expect("read").expect("there").revision,
+            2
+        );
+        let hers = store.edit_user(&owner("bob"), &user("u"), false, None).await;
+        assert!(matches!(hers, Err(WriteError::NotFound { kind: "user", .. })));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_edited_is_not_what_was_imported_any_more() {
+    on_each(|store| async move {
+        let (ada, _) = furnished(&store).await;
+        store.edit_preset(&ada, &preset("p", "Q"), false, None).await.expect("edited");
+        let anew = store.add_preset(&ada, &preset("p2", "P"), None).await.expect("added");
+        assert!(!anew.value.already);
+        let twin = store.add_preset(&ada, &preset("p3", "Q"), None).await.expect("added");
+        assert!(!twin.value.already, "an edit is no import, whatever it became");
     })
     .await;
 }

@@ -5,7 +5,7 @@ use kernel::{Owner, WorldId};
 use loader_core::selection::{Bindings, Part, Selection, Worlds};
 
 use super::{
-    Backend, Connection, inconsistent, leases, of_owner, parsed,
+    Backend, Connection, deletions, inconsistent, leases, number, of_owner, parsed,
     resources::{self, characters},
     selections,
 };
@@ -58,10 +58,38 @@ impl WorldStore for Backend {
             return Err(WriteError::EtagMismatch { kind: "bindings", id: holder.id().to_owned() });
         }
         if old != *worlds {
+            deletions::check(&mut write.tx, owner, worlds).await?;
             leases::refuse(Part::Worlds, leases::running_for(&mut write.tx, owner, holder).await?)?;
             replace(&mut write.tx, owner, holder, worlds).await?;
         }
         write.done(bindings_etag(worlds), worlds.clone()).await
+    }
+
+    async fn delete_world(
+        &self,
+        owner: &Owner,
+        world: &WorldId,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<u64>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(cleared) = answered {
+            return Ok(Done { value: number(&cleared)?, replayed: true });
+        }
+        let running = leases::running_with_world(&mut write.tx, owner, world).await?;
+        leases::refuse(Part::Worlds, running)?;
+        let cleared = deletions::clear(&mut write.tx, owner, world).await?;
+        deletions::decide(&mut write.tx, owner, world, write.now).await?;
+        write.done(cleared.to_string(), cleared).await
+    }
+
+    async fn world_deleted(&self, owner: &Owner, world: &WorldId) -> Result<(), StoreError> {
+        let mut tx = self.write().await?;
+        deletions::finish(&mut tx, owner, world, self.clock.now()).await?;
+        Ok(tx.commit().await?)
+    }
+
+    async fn pending_deletions(&self, limit: usize) -> Result<Vec<(Owner, WorldId)>, StoreError> {
+        deletions::pending(&mut *self.read().await?, limit).await
     }
 }
 

@@ -1,12 +1,12 @@
 //! Which sessions are running, and what a compile reads as it takes its lease.
 
 use async_trait::async_trait;
-use kernel::{GenerationId, Owner, SessionId};
+use kernel::{GenerationId, Owner, SessionId, WorldId};
 use loader_core::selection::{Part, Selection};
 use sqlx::Row as _;
 
 use super::{
-    Backend, Connection, NOW, bindings, names, of_owner, parsed,
+    Backend, Connection, NOW, Row, bindings, defaults, inconsistent, names, of_owner, parsed,
     resources::{characters, presets, users},
     selections,
 };
@@ -33,11 +33,29 @@ const RUNNING: &str = "
         and expires_at > $3
     order by session_id";
 
-const RP_POLICY: &str = "
-    select rp_policy
-    from owners
-    where tenant = $1
-        and subject = $2";
+/// A world takes part through the session itself, through what it has selected, or through the owner.
+const RUNNING_WITH_WORLD: &str = "
+    select leases.session_id
+    from leases
+    join selections using (tenant, subject, session_id)
+    where leases.tenant = $1
+        and leases.subject = $2
+        and leases.expires_at > $3
+        and exists (
+            select 1
+            from bindings
+            where bindings.tenant = leases.tenant
+                and bindings.subject = leases.subject
+                and bindings.world_id = $4
+                and (
+                    holder_kind = 'global'
+                    or holder_kind = 'session' and holder_id = leases.session_id
+                    or holder_kind = 'user' and holder_id = selections.user_id
+                    or holder_kind = 'preset' and holder_id = selections.preset_id
+                    or holder_kind = 'character' and holder_id = selections.character_id
+                )
+        )
+    order by leases.session_id";
 
 #[async_trait]
 impl LeaseStore for Backend {
@@ -106,8 +124,7 @@ async fn snapshot(
         None => None,
     };
     let bindings = bindings::of_selection(tx, owner, &selection).await?;
-    let row = of_owner(RP_POLICY, owner).fetch_optional(tx).await?;
-    let rp_policy = row.map(|row| row.try_get("rp_policy")).transpose()?.flatten();
+    let rp_policy = defaults::policy(tx, owner).await?.text;
     Ok(Snapshot { selection, preset, character, user, bindings, rp_policy })
 }
 
@@ -125,8 +142,7 @@ pub(super) async fn running(
     owner: &Owner,
 ) -> Result<Vec<SessionId>, StoreError> {
     let now = now(tx).await?;
-    let rows = of_owner(RUNNING, owner).bind(now).fetch_all(tx).await?;
-    rows.iter().map(|row| parsed(row, "leases", "session_id", SessionId::new)).collect()
+    sessions(of_owner(RUNNING, owner).bind(now).fetch_all(tx).await?)
 }
 
 /// The running sessions that have selected a resource.
@@ -138,8 +154,18 @@ pub(super) async fn running_with(
 ) -> Result<Vec<SessionId>, StoreError> {
     let now = now(tx).await?;
     let running = of_owner(names::of(kind).running, owner).bind(now).bind(id.to_owned());
-    let rows = running.fetch_all(tx).await?;
-    rows.iter().map(|row| parsed(row, "leases", "session_id", SessionId::new)).collect()
+    sessions(running.fetch_all(tx).await?)
+}
+
+/// The running sessions that a world takes part in.
+pub(super) async fn running_with_world(
+    tx: &mut Connection,
+    owner: &Owner,
+    world: &WorldId,
+) -> Result<Vec<SessionId>, StoreError> {
+    let now = now(tx).await?;
+    let running = of_owner(RUNNING_WITH_WORLD, owner).bind(now).bind(world.as_str());
+    sessions(running.fetch_all(tx).await?)
 }
 
 /// The running sessions that the worlds of a holder reach.
@@ -159,6 +185,20 @@ pub(super) async fn running_for(
         Holder::Preset(id) => running_with(tx, owner, Kind::Preset, id.as_str()).await,
         Holder::Character(id) => running_with(tx, owner, Kind::Character, id.as_str()).await,
     }
+}
+
+/// Sessions as an answer keeps them; an id holds no blank.
+pub(super) fn list(sessions: &[SessionId]) -> String {
+    sessions.iter().map(SessionId::as_str).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn listed(sessions: &str) -> Result<Vec<SessionId>, StoreError> {
+    let sessions = sessions.split_whitespace().map(SessionId::new);
+    sessions.collect::<Result<_, _>>().map_err(|error| inconsistent("answers", error))
+}
+
+fn sessions(rows: Vec<Row>) -> Result<Vec<SessionId>, StoreError> {
+    rows.iter().map(|row| parsed(row, "leases", "session_id", SessionId::new)).collect()
 }
 
 async fn now(tx: &mut Connection) -> Result<i64, StoreError> {

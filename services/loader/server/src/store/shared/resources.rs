@@ -1,16 +1,16 @@
 //! Presets, characters and users: what they share; deleted with everything that points at them.
 
 use async_trait::async_trait;
-use kernel::{CharacterId, Digest, Owner, PresetId, Timestamp, UserId};
+use kernel::{CharacterId, Digest, Owner, PresetId, SessionId, Timestamp, UserId};
 use sqlx::Row as _;
 
 use super::{
-    Backend, Connection, Row, Write, bindings, check_room, leases, names, number, of_owner, parsed,
-    revision, selections,
+    Backend, Connection, Row, Write, bindings, check_room, defaults, leases, names, number,
+    of_owner, parsed, revision, selections,
 };
 use crate::store::{
-    Added, After, Attempt, CharacterRow, Done, Kind, PresetRow, ResourceStore, StoreError, Summary,
-    UserRow, WriteError,
+    Added, After, Attempt, CharacterRow, Done, Edited, Kind, PresetRow, ResourceStore, StoreError,
+    Summary, UserRow, WriteError,
 };
 
 pub(super) mod characters;
@@ -128,6 +128,84 @@ impl ResourceStore for Backend {
         rows.iter().map(|row| summary_of(row, kind)).collect()
     }
 
+    async fn edit_preset(
+        &self,
+        owner: &Owner,
+        preset: &PresetRow,
+        reject_running: bool,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Edited<PresetRow>>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(running) = answered {
+            let row = presets::by_id(&mut write.tx, owner, preset.id.as_str()).await?;
+            let row = row.ok_or_else(|| gone(Kind::Preset, preset.id.as_str()))?;
+            let value = Edited { row, running: leases::listed(&running)? };
+            return Ok(Done { value, replayed: true });
+        }
+        let edit = Edit {
+            kind: Kind::Preset,
+            id: preset.id.as_str(),
+            revision: preset.revision,
+            reject_running,
+        };
+        let running = edit.check(&mut write.tx, owner).await?;
+        presets::update(&mut write.tx, owner, preset).await?;
+        let row = PresetRow { revision: preset.revision + 1, ..preset.clone() };
+        write.done(leases::list(&running), Edited { row, running }).await
+    }
+
+    async fn edit_character(
+        &self,
+        owner: &Owner,
+        character: &CharacterRow,
+        reject_running: bool,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Edited<CharacterRow>>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(running) = answered {
+            let row = characters::by_id(&mut write.tx, owner, character.id.as_str()).await?;
+            let row = row.ok_or_else(|| gone(Kind::Character, character.id.as_str()))?;
+            let value = Edited { row, running: leases::listed(&running)? };
+            return Ok(Done { value, replayed: true });
+        }
+        let edit = Edit {
+            kind: Kind::Character,
+            id: character.id.as_str(),
+            revision: character.revision,
+            reject_running,
+        };
+        let running = edit.check(&mut write.tx, owner).await?;
+        characters::update(&mut write.tx, owner, character).await?;
+        let row = CharacterRow { revision: character.revision + 1, ..character.clone() };
+        write.done(leases::list(&running), Edited { row, running }).await
+    }
+
+    async fn edit_user(
+        &self,
+        owner: &Owner,
+        user: &UserRow,
+        reject_running: bool,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Edited<UserRow>>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(running) = answered {
+            let row = users::by_id(&mut write.tx, owner, user.id.as_str()).await?;
+            let row = row.ok_or_else(|| gone(Kind::User, user.id.as_str()))?;
+            let value = Edited { row, running: leases::listed(&running)? };
+            return Ok(Done { value, replayed: true });
+        }
+        let edit = Edit {
+            kind: Kind::User,
+            id: user.id.as_str(),
+            revision: user.revision,
+            reject_running,
+        };
+        let running = edit.check(&mut write.tx, owner).await?;
+        users::update(&mut write.tx, owner, user).await?;
+        let row = UserRow { revision: user.revision + 1, ..user.clone() };
+        write.done(leases::list(&running), Edited { row, running }).await
+    }
+
     async fn delete(
         &self,
         owner: &Owner,
@@ -143,10 +221,38 @@ impl ResourceStore for Backend {
         check_revision(&mut write.tx, owner, kind, id, expected_revision).await?;
         leases::refuse(kind.part(), leases::running_with(&mut write.tx, owner, kind, id).await?)?;
         let unbound = bindings::unbind(&mut write.tx, owner, kind, id).await?;
-        let cleared = unbound + selections::clear(&mut write.tx, owner, kind, id).await?;
+        let selected = selections::clear(&mut write.tx, owner, kind, id).await?;
+        let default = defaults::without(&mut write.tx, owner, kind, id).await?;
+        let cleared = unbound + selected + u64::from(default);
         let delete = of_owner(names::of(kind).delete, owner).bind(id.to_owned());
         delete.execute(&mut *write.tx).await.map_err(StoreError::from)?;
         write.done(cleared.to_string(), cleared).await
+    }
+}
+
+/// An edit of a resource that was at a revision.
+struct Edit<'a> {
+    kind: Kind,
+    id: &'a str,
+    revision: u64,
+    reject_running: bool,
+}
+
+// === impl Edit ===
+
+impl Edit<'_> {
+    /// The sessions that are running with the resource.
+    async fn check(
+        &self,
+        tx: &mut Connection,
+        owner: &Owner,
+    ) -> Result<Vec<SessionId>, WriteError> {
+        check_revision(tx, owner, self.kind, self.id, Some(self.revision)).await?;
+        let running = leases::running_with(tx, owner, self.kind, self.id).await?;
+        if self.reject_running {
+            leases::refuse(self.kind.part(), running.clone())?;
+        }
+        Ok(running)
     }
 }
 

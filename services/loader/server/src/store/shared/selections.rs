@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 use kernel::{CharacterId, Owner, PresetId, SessionId, UserId};
-use loader_core::selection::{Bindings, Options, Rp, Selection, Worlds};
+use loader_core::selection::{Bindings, Options, Part, Rp, Selection, Worlds};
 use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
 use super::{
-    Backend, Connection, Row, bindings, check_room, inconsistent, leases, names, number, of_owner,
-    resources, revision,
+    Backend, Connection, Row, bindings, check_room, defaults, deletions, inconsistent, leases,
+    names, number, of_owner, resources, revision,
 };
 use crate::store::{
     Attempt, Done, Holder, Kind, Origin, SelectionStore, StoreError, StoredSelection, WriteError,
@@ -32,15 +32,28 @@ const UPDATE: &str = "
         and subject = $2
         and session_id = $3";
 
+const DELETE: &str = "
+    delete from selections
+    where tenant = $1
+        and subject = $2
+        and session_id = $3";
+
+const DELETE_WORLDS: &str = "
+    delete from bindings
+    where tenant = $1
+        and subject = $2
+        and holder_kind = 'session'
+        and holder_id = $3";
+
+const DELETE_LEASE: &str = "
+    delete from leases
+    where tenant = $1
+        and subject = $2
+        and session_id = $3";
+
 const COUNT: &str = "
     select count(*) as count
     from selections
-    where tenant = $1
-        and subject = $2";
-
-const DEFAULTS: &str = "
-    select default_selection
-    from owners
     where tenant = $1
         and subject = $2";
 
@@ -51,15 +64,11 @@ struct Rest {
     rp: Rp,
 }
 
-/// A selection as the owner's defaults hold it.
-#[derive(Serialize, Deserialize)]
-struct Defaults {
-    preset: Option<PresetId>,
-    character: Option<CharacterId>,
-    user: Option<UserId>,
-    worlds: Worlds,
-    #[serde(flatten)]
-    rest: Rest,
+/// A selection that takes the place of another.
+struct Change<'a> {
+    session: &'a SessionId,
+    selection: &'a Selection,
+    expected_revision: Option<u64>,
 }
 
 #[async_trait]
@@ -89,25 +98,54 @@ impl SelectionStore for Backend {
         attempt: Option<&Attempt>,
     ) -> Result<Done<StoredSelection>, WriteError> {
         let (mut write, answered) = self.begin(owner, attempt).await?;
-        let stored = |revision| StoredSelection { selection: selection.clone(), revision };
         if let Some(revision) = answered {
-            return Ok(Done { value: stored(number(&revision)?), replayed: true });
+            let (selection, revision) = (selection.clone(), number(&revision)?);
+            return Ok(Done { value: StoredSelection { selection, revision }, replayed: true });
         }
-        let Some(old) = read(&mut write.tx, owner, session).await? else {
-            return Err(WriteError::NotFound { kind: "session", id: session.to_string() });
-        };
-        check_resources(&mut write.tx, owner, selection).await?;
-        if expected_revision.is_some_and(|expected| expected != old.revision) {
-            return Err(WriteError::EtagMismatch { kind: "selection", id: session.to_string() });
+        let change = Change { session, selection, expected_revision };
+        let revision = change.put(&mut write.tx, owner).await?;
+        let value = StoredSelection { selection: selection.clone(), revision };
+        write.done(revision.to_string(), value).await
+    }
+
+    async fn check_selection(
+        &self,
+        owner: &Owner,
+        session: &SessionId,
+        selection: &Selection,
+        expected_revision: Option<u64>,
+    ) -> Result<(), WriteError> {
+        let change = Change { session, selection, expected_revision };
+        change.check(&mut *self.read().await?, owner).await.map(drop)
+    }
+
+    async fn copy_selection(
+        &self,
+        owner: &Owner,
+        from: &SessionId,
+        to: &SessionId,
+        expected_revision: Option<u64>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<StoredSelection>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if answered.is_some() {
+            let value = read(&mut write.tx, owner, to).await?.ok_or_else(|| unknown(to))?;
+            return Ok(Done { value, replayed: true });
         }
-        let part = old.selection.changed_part(selection);
-        if let Some(part) = part {
-            let this = Holder::Session(session.clone());
-            leases::refuse(part, leases::running_for(&mut write.tx, owner, &this).await?)?;
-            put(&mut write.tx, UPDATE, owner, session, selection).await?;
+        let source = read(&mut write.tx, owner, from).await?.ok_or_else(|| unknown(from))?;
+        let selection = source.selection;
+        let change = Change { session: to, selection: &selection, expected_revision };
+        let revision = change.put(&mut write.tx, owner).await?;
+        write.done(revision.to_string(), StoredSelection { selection, revision }).await
+    }
+
+    async fn forget_session(&self, owner: &Owner, session: &SessionId) -> Result<(), WriteError> {
+        let (mut write, _) = self.begin(owner, None).await?;
+        for sql in [DELETE, DELETE_WORLDS, DELETE_LEASE] {
+            let delete = of_owner(sql, owner).bind(session.as_str().to_owned());
+            delete.execute(&mut *write.tx).await.map_err(StoreError::from)?;
         }
-        let revision = old.revision + u64::from(part.is_some());
-        write.done(revision.to_string(), stored(revision)).await
+        Ok(write.commit().await?)
     }
 
     async fn init_selection(
@@ -123,19 +161,56 @@ impl SelectionStore for Backend {
         }
         let selection = match origin {
             Origin::Given(selection) => {
-                check_resources(tx, owner, selection).await?;
+                check(tx, owner, selection).await?;
                 selection.clone()
             }
             Origin::Parent(parent) => match read(tx, owner, parent).await? {
                 Some(stored) => stored.selection,
-                None => defaults(tx, owner).await?,
+                None => defaults::present(tx, owner).await?,
             },
-            Origin::Defaults => defaults(tx, owner).await?,
+            Origin::Defaults => defaults::present(tx, owner).await?,
         };
         insert(tx, owner, session, &selection, self.capacity.selections).await?;
         write.commit().await?;
         Ok(selection)
     }
+}
+
+// === impl Change ===
+
+impl Change<'_> {
+    /// Refuses what is not there, has moved, or runs; what would change, and the present revision.
+    async fn check(
+        &self,
+        tx: &mut Connection,
+        owner: &Owner,
+    ) -> Result<(Option<Part>, u64), WriteError> {
+        let Self { session, selection, expected_revision } = self;
+        let old = read(tx, owner, session).await?.ok_or_else(|| unknown(session))?;
+        check(tx, owner, selection).await?;
+        if expected_revision.is_some_and(|expected| expected != old.revision) {
+            return Err(WriteError::EtagMismatch { kind: "selection", id: session.to_string() });
+        }
+        let part = old.selection.changed_part(selection);
+        if let Some(part) = part {
+            let this = Holder::Session((*session).clone());
+            leases::refuse(part, leases::running_for(tx, owner, &this).await?)?;
+        }
+        Ok((part, old.revision))
+    }
+
+    /// The revision after it.
+    async fn put(&self, tx: &mut Connection, owner: &Owner) -> Result<u64, WriteError> {
+        let (part, revision) = self.check(tx, owner).await?;
+        if part.is_some() {
+            put(tx, UPDATE, owner, self.session, self.selection).await?;
+        }
+        Ok(revision + u64::from(part.is_some()))
+    }
+}
+
+fn unknown(session: &SessionId) -> WriteError {
+    WriteError::NotFound { kind: "session", id: session.to_string() }
 }
 
 pub(super) async fn read(
@@ -160,7 +235,7 @@ pub(super) async fn read_or_default(
     if let Some(stored) = read(tx, owner, session).await? {
         return Ok(stored.selection);
     }
-    let selection = defaults(tx, owner).await?;
+    let selection = defaults::present(tx, owner).await?;
     insert(tx, owner, session, &selection, room).await?;
     Ok(selection)
 }
@@ -187,34 +262,13 @@ async fn insert(
     Ok(put(tx, INSERT, owner, session, selection).await?)
 }
 
-/// What a session takes that nobody gave a selection. A default that was deleted since counts as none.
-async fn defaults(tx: &mut Connection, owner: &Owner) -> Result<Selection, StoreError> {
-    let row = of_owner(DEFAULTS, owner).fetch_optional(&mut *tx).await?;
-    let json: Option<Vec<u8>> =
-        row.map(|row| row.try_get("default_selection")).transpose()?.flatten();
-    let Some(json) = json else { return Ok(Selection::default()) };
-    let defaults: Defaults =
-        serde_json::from_slice(&json).map_err(|error| inconsistent("owners", error))?;
-    let Defaults { preset, character, user, worlds, rest: Rest { options, rp } } = defaults;
-    let mut selection = Selection { preset, character, user, worlds, options, rp };
-    for (kind, id) in named(&selection) {
-        if resources::exists(tx, owner, kind, &id).await? {
-            continue;
-        }
-        match kind {
-            Kind::Preset => selection.preset = None,
-            Kind::Character => selection.character = None,
-            Kind::User => selection.user = None,
-        }
-    }
-    Ok(selection)
-}
-
-async fn check_resources(
+/// Refuses a selection that names what is not there.
+pub(super) async fn check(
     tx: &mut Connection,
     owner: &Owner,
     selection: &Selection,
 ) -> Result<(), WriteError> {
+    deletions::check(tx, owner, &selection.worlds).await?;
     for (kind, id) in named(selection) {
         if !resources::exists(tx, owner, kind, &id).await? {
             return Err(resources::gone(kind, &id));
@@ -223,7 +277,7 @@ async fn check_resources(
     Ok(())
 }
 
-fn named(selection: &Selection) -> impl Iterator<Item = (Kind, String)> + use<> {
+pub(super) fn named(selection: &Selection) -> impl Iterator<Item = (Kind, String)> + use<> {
     let preset = selection.preset.as_ref().map(|id| (Kind::Preset, id.to_string()));
     let character = selection.character.as_ref().map(|id| (Kind::Character, id.to_string()));
     let user = selection.user.as_ref().map(|id| (Kind::User, id.to_string()));

@@ -9,10 +9,13 @@ use super::{Backend, Connection, Db, NOW, Row, Transaction, answers};
 use crate::store::{AnswerStore, Attempt, Done, StoreError, WriteError};
 
 mod bindings;
+mod defaults;
+mod deletions;
 mod leases;
 mod names;
 mod resources;
 mod selections;
+mod templates;
 
 /// Locks the owner's row until the transaction ends, and makes it if need be.
 const LOCK_OWNER: &str = "
@@ -53,6 +56,7 @@ impl AnswerStore for Backend {
     async fn forget(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut tx = self.write().await?;
         let forgotten = answers::forget(&mut tx, before).await?;
+        deletions::forget(&mut tx, before).await?;
         tx.commit().await?;
         Ok(forgotten)
     }

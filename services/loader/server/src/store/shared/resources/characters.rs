@@ -15,6 +15,14 @@ const INSERT: &str = "
         original, embedded_world_id, revision, created_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)";
 
+const UPDATE: &str = "
+    update characters
+    set name = $4, hash = $5, spec = $6, document = $7, embedded_world_id = $8,
+        revision = revision + 1
+    where tenant = $1
+        and subject = $2
+        and character_id = $3";
+
 const BY_ID: &str = "
     select character_id, name, hash, spec, container, document, embedded_world_id, revision, created_at
     from characters
@@ -108,6 +116,23 @@ pub(super) async fn insert(
         .bind(original)
         .bind(character.embedded_world.as_ref().map(WorldId::as_str))
         .bind(character.created_at.micros())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn update(
+    tx: &mut Connection,
+    owner: &Owner,
+    character: &CharacterRow,
+) -> Result<(), StoreError> {
+    of_owner(UPDATE, owner)
+        .bind(character.id.as_str())
+        .bind(character.name.as_str())
+        .bind(character.hash.to_hex())
+        .bind(character.spec.as_str())
+        .bind(character.document.as_slice())
+        .bind(character.embedded_world.as_ref().map(WorldId::as_str))
         .execute(tx)
         .await?;
     Ok(())

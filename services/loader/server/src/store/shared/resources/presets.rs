@@ -13,6 +13,13 @@ const INSERT: &str = "
     insert into presets (tenant, subject, preset_id, name, hash, document, revision, created_at)
     values ($1, $2, $3, $4, $5, $6, 1, $7)";
 
+const UPDATE: &str = "
+    update presets
+    set name = $4, hash = $5, document = $6, revision = revision + 1
+    where tenant = $1
+        and subject = $2
+        and preset_id = $3";
+
 const BY_ID: &str = "
     select preset_id, name, hash, document, revision, created_at
     from presets
@@ -60,6 +67,21 @@ pub(super) async fn insert(
         .bind(preset.hash.to_hex())
         .bind(preset.document.as_slice())
         .bind(preset.created_at.micros())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn update(
+    tx: &mut Connection,
+    owner: &Owner,
+    preset: &PresetRow,
+) -> Result<(), StoreError> {
+    of_owner(UPDATE, owner)
+        .bind(preset.id.as_str())
+        .bind(preset.name.as_str())
+        .bind(preset.hash.to_hex())
+        .bind(preset.document.as_slice())
         .execute(tx)
         .await?;
     Ok(())

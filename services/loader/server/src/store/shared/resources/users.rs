@@ -14,6 +14,13 @@ const INSERT: &str = "
     insert into users (tenant, subject, user_id, name, description, revision, created_at)
     values ($1, $2, $3, $4, $5, 1, $6)";
 
+const UPDATE: &str = "
+    update users
+    set name = $4, description = $5, revision = revision + 1
+    where tenant = $1
+        and subject = $2
+        and user_id = $3";
+
 const BY_ID: &str = "
     select user_id, name, description, revision, created_at
     from users
@@ -52,6 +59,20 @@ pub(super) async fn insert(
         .bind(user.user.name())
         .bind(user.user.description().as_bytes())
         .bind(user.created_at.micros())
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn update(
+    tx: &mut Connection,
+    owner: &Owner,
+    user: &UserRow,
+) -> Result<(), StoreError> {
+    of_owner(UPDATE, owner)
+        .bind(user.id.as_str())
+        .bind(user.user.name())
+        .bind(user.user.description().as_bytes())
         .execute(tx)
         .await?;
     Ok(())
