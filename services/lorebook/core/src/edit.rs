@@ -5,6 +5,7 @@
 //! so that an undo over it refuses.
 
 use kernel::{EntryId, digest, limits};
+use serde::Serialize;
 
 use crate::{
     change::{Pair, Patch},
@@ -13,29 +14,25 @@ use crate::{
     world::Book,
 };
 
-/// One step of an edit.
-#[derive(Debug, Clone, PartialEq)]
+/// One step of an edit. Its serde form says what is to be written, whatever etag its caller saw.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Edit {
-    /// A new authored row behind all others.
-    Create {
-        id: EntryId,
-        body: Box<EntryBody>,
-        locked: bool,
-    },
+    /// A new authored row behind all others; a row that is there already was made by the same request.
+    Create { id: EntryId, body: Box<EntryBody>, locked: bool },
     Update {
         id: EntryId,
+        #[serde(skip)]
         expected_etag: Option<String>,
         fields: Patch,
         locked: Option<bool>,
     },
     Delete {
         id: EntryId,
+        #[serde(skip)]
         expected_etag: Option<String>,
     },
     /// The named rows exchange their places so that they stand in this order.
-    Reorder {
-        ids: Vec<EntryId>,
-    },
+    Reorder { ids: Vec<EntryId> },
 }
 
 /// What is to be written, decided on the rows as they stand.

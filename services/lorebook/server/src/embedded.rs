@@ -8,7 +8,7 @@ use crate::{
     Lorebook,
     error::Error,
     store::NewBook,
-    worlds::{ImportOutcome, check_sizes, read, world_name},
+    worlds::{ImportOutcome, blank, check_sizes, read, world_name},
 };
 
 /// What became of an embedded book.
@@ -17,6 +17,9 @@ pub enum Registered {
     /// It cannot run; the card may live on without it.
     Unusable(Error),
 }
+
+/// The name of a book that nothing names.
+const UNNAMED: &str = "Embedded book";
 
 // === impl Lorebook ===
 
@@ -40,8 +43,7 @@ impl Lorebook {
         if let Err(unusable) = check_sizes(&book.entries) {
             return Ok(Registered::Unusable(unusable));
         }
-        let world = self.store.create(owner, &book, None, self.clock.now()).await;
-        let world = world.map_err(|error| Error::Create(book.world.id.clone(), error))?;
+        let world = self.create(owner, &book, None).await?;
         Ok(Registered::World(Box::new(ImportOutcome {
             world: Some(world),
             format: imported.format.name(),
@@ -55,13 +57,10 @@ fn running_copy(imported: &Imported, id: WorldId, character: &str) -> NewBook {
     let name = imported.name.as_deref().and_then(world_name).or_else(|| world_name(character));
     let entries = imported.entries(&id);
     let world = World {
-        id,
-        name: name.unwrap_or_else(|| "Embedded book".to_owned()),
-        enabled: true,
-        dynamic_enabled: false,
-        content_revision: 1,
+        name: name.unwrap_or_else(|| UNNAMED.to_owned()),
         embedded: true,
         settings: imported.settings.clone(),
+        ..blank(id)
     };
     NewBook { world, entries, history: Vec::new() }
 }

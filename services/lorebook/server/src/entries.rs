@@ -1,5 +1,6 @@
 //! Entries by their user's own hand.
 
+use host::idempotency::Scope;
 use kernel::{ChangeId, EntryId, Owner, WorldId};
 use lorebook_core::{
     Entry,
@@ -12,6 +13,23 @@ use crate::{
     error::{Error, no_world},
     store::{Attempt, EditError, Outcome, Stored},
 };
+
+/// A world as edits left it.
+pub struct Edited {
+    pub outcome: Outcome<Stored>,
+    /// The rows that the edits are about, in their order.
+    pub ids: Vec<EntryId>,
+}
+
+// === impl Edited ===
+
+impl Edited {
+    /// The row of a single edit; none if a repetition comes after it was deleted.
+    pub fn entry(&self) -> Option<&Entry> {
+        let id = self.ids.first()?;
+        self.outcome.value.entries.iter().find(|entry| entry.id == *id)
+    }
+}
 
 // === impl Lorebook ===
 
@@ -42,34 +60,37 @@ impl Lorebook {
         Ok(found.skip(skip).cloned().collect())
     }
 
-    /// The new row of a named attempt has the same id however often it is made.
-    pub fn new_entry_id(&self, attempt: Option<&Attempt>, at: usize) -> EntryId {
-        match attempt {
-            None => EntryId::from(self.clock.fresh()),
-            Some(attempt) => {
-                let [tenant, subject, method, request_id] = attempt.scope.parts();
-                EntryId::derived(&[tenant, subject, method, request_id, &at.to_string()])
-            }
-        }
-    }
-
+    /// Edits rows; those to be created are named here.
     pub async fn edit_entries(
         &self,
         owner: &Owner,
         world: &WorldId,
-        edits: &[Edit],
-        attempt: Option<Attempt>,
-    ) -> Result<Outcome<Stored>, Error> {
-        let record = match &attempt {
-            None => ChangeId::from(self.clock.fresh()),
-            Some(attempt) => ChangeId::derived(&attempt.scope.parts()),
-        };
+        mut edits: Vec<Edit>,
+        scope: Option<Scope>,
+    ) -> Result<Edited, Error> {
+        let attempt = Attempt::named(scope, &(world, &edits));
+        let attempt = attempt.as_ref();
+        for (at, edit) in edits.iter_mut().enumerate() {
+            if let Edit::Create { id, .. } = edit {
+                *id = self.new_id(attempt, EntryId::derived, at);
+            }
+        }
+        let record = self.new_id(attempt, ChangeId::derived, 0);
         let now = self.clock.now();
-        let edited = self.store.edit(owner, world, edits, &record, attempt.as_ref(), now).await;
-        edited.map_err(|error| match error {
+        let edited = self.store.edit(owner, world, &edits, &record, attempt, now).await;
+        let outcome = edited.map_err(|error| match error {
             EditError::NotFound => no_world(world),
             other => Error::Edit(world.clone(), other),
-        })
+        })?;
+        Ok(Edited { outcome, ids: edits.iter().filter_map(target).cloned().collect() })
+    }
+}
+
+/// The row that an edit is about.
+fn target(edit: &Edit) -> Option<&EntryId> {
+    match edit {
+        Edit::Create { id, .. } | Edit::Update { id, .. } | Edit::Delete { id, .. } => Some(id),
+        Edit::Reorder { .. } => None,
     }
 }
 
@@ -80,6 +101,6 @@ fn holds(entry: &Entry, text: &str) -> bool {
     texts.any(|found| found.to_lowercase().contains(text))
 }
 
-pub fn no_entry(id: &EntryId) -> Error {
+fn no_entry(id: &EntryId) -> Error {
     Error::NotFound { kind: "entry", id: id.to_string() }
 }

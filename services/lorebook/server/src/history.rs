@@ -1,5 +1,6 @@
 //! Changes: applying and closing them for the mesh, undoing and reading them for their user.
 
+use host::idempotency::Scope;
 use kernel::{ChangeId, EntryId, Owner, WorldId};
 use lorebook_core::{
     Book, Entry,
@@ -64,9 +65,10 @@ impl Lorebook {
         &self,
         owner: &Owner,
         id: &ChangeId,
-        attempt: Option<Attempt>,
+        scope: Option<Scope>,
     ) -> Result<Outcome<Change>, Error> {
-        let undo = self.change_id(attempt.as_ref());
+        let attempt = Attempt::named(scope, id);
+        let undo = self.new_id(attempt.as_ref(), ChangeId::derived, 0);
         let now = self.clock.now();
         let reverted = self.store.revert(owner, id, &undo, attempt.as_ref(), now).await;
         reverted.map_err(|error| Error::Revert(id.clone(), error))
@@ -76,9 +78,10 @@ impl Lorebook {
         &self,
         owner: &Owner,
         world: &WorldId,
-        attempt: Option<Attempt>,
+        scope: Option<Scope>,
     ) -> Result<Outcome<Change>, Error> {
-        let reset = self.change_id(attempt.as_ref());
+        let attempt = Attempt::named(scope, world);
+        let reset = self.new_id(attempt.as_ref(), ChangeId::derived, 0);
         let now = self.clock.now();
         let done = self.store.reset(owner, world, &reset, attempt.as_ref(), now).await;
         done.map_err(|error| Error::Reset(world.clone(), error))
@@ -118,14 +121,6 @@ impl Lorebook {
         let stored = self.store.book(owner, &change.world).await?;
         let entries = stored.map_or_else(Vec::new, |stored| stored.entries);
         Ok(entries.into_iter().filter(|entry| overlaid.contains(&&entry.id)).collect())
-    }
-
-    /// A named attempt makes the same change however often it is made.
-    fn change_id(&self, attempt: Option<&Attempt>) -> ChangeId {
-        match attempt {
-            Some(attempt) => ChangeId::derived(&attempt.scope.parts()),
-            None => ChangeId::from(self.clock.fresh()),
-        }
     }
 }
 

@@ -11,10 +11,11 @@ use host::{
     shutdown::Shutdown,
 };
 use kernel::{Clock, limits};
+use uuid::Uuid;
 
 use crate::{
     activate::Compiled,
-    store::{SqlStore, Store},
+    store::{Attempt, SqlStore, Store},
 };
 
 pub mod store;
@@ -81,6 +82,24 @@ async fn sweep(lorebook: Arc<Lorebook>, shutdown: Shutdown) {
         if let Err(error) = lorebook.store.forget(before).await {
             tracing::warn!(%error, "old answers could not be forgotten");
         }
+    }
+}
+
+// === impl Lorebook ===
+
+impl Lorebook {
+    /// The id of what an attempt makes at a place of its request: the same however often it is made, and another one
+    /// for another request, so that a name that was forgotten and is used again makes something else.
+    fn new_id<T: From<Uuid>>(
+        &self,
+        attempt: Option<&Attempt>,
+        derived: fn(&[&str]) -> T,
+        at: usize,
+    ) -> T {
+        let Some(Attempt { scope, request }) = attempt else { return self.clock.fresh().into() };
+        let [tenant, subject, method, request_id] = scope.parts();
+        let (request, at) = (request.to_hex(), at.to_string());
+        derived(&[tenant, subject, method, request_id, &request, &at])
     }
 }
 

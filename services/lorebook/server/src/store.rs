@@ -12,12 +12,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use host::idempotency::{Reused, Scope};
-use kernel::{ChangeId, Digest, EntryId, Owner, Timestamp, WorldId};
+use kernel::{ChangeId, Digest, EntryId, Owner, Timestamp, WorldId, digest};
 use lorebook_core::{
     Entry, World, WorldSettings,
     change::{NothingToReset, Operation, Origin, Record, Refusal, RevertRefused},
     edit::{Edit, EditRefused},
 };
+use serde::Serialize;
 
 pub use verbs::SqlStore;
 
@@ -165,10 +166,11 @@ pub struct NewBook {
     pub history: Vec<Record>,
 }
 
-/// What of a world's head is to change.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// What of a world's head is to change. Its serde form leaves out what the caller saw of it before.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct HeadEdit {
     /// The etag that the caller saw.
+    #[serde(skip)]
     pub expected_version: Option<u64>,
     pub name: Option<String>,
     pub enabled: Option<bool>,
@@ -177,7 +179,7 @@ pub struct HeadEdit {
 }
 
 /// All scan settings, replaced together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ScanEdit {
     pub scan_depth: Option<u32>,
     pub token_budget: Option<u32>,
@@ -308,6 +310,17 @@ pub enum ResetError {
 /// The row that operation `index` of a change creates.
 pub fn created_id(world: &WorldId, change: &ChangeId, index: usize) -> EntryId {
     EntryId::derived(&[world.as_str(), change.as_str(), &index.to_string()])
+}
+
+// === impl Attempt ===
+
+impl Attempt {
+    /// An attempt at what `asked` says, if its caller named it. What is not asked for, because no mask names it or
+    /// because it only guards the write, is not in `asked`: with other such values the request is the same.
+    pub fn named(scope: Option<Scope>, asked: &impl Serialize) -> Option<Self> {
+        let request = digest(&serde_json::to_vec(asked).unwrap_or_default());
+        scope.map(|scope| Self { scope, request })
+    }
 }
 
 // === impl Outcome ===

@@ -4,9 +4,9 @@ use host::{
     idempotency::Scope,
     upload::{Held, Upload},
 };
-use kernel::{ChangeId, Digest, Owner, WorldId, digest_parts, limits};
+use kernel::{ChangeId, Owner, WorldId, digest_parts, limits};
 use lorebook_core::{
-    Entry, World,
+    Entry, World, WorldSettings,
     change::Record,
     import::{BookStamp, Imported, Report, import},
 };
@@ -41,8 +41,9 @@ impl Lorebook {
     ) -> Result<ImportOutcome, Error> {
         let Upload { file_name, validate_only, bytes, .. } = upload;
         let request = digest_parts(&[file_name.as_bytes(), &bytes]);
+        let attempt = scope.map(|scope| Attempt { scope, request });
         let imported = read(bytes).await?;
-        let id = self.import_id(scope.as_ref(), &request);
+        let id = self.new_id(attempt.as_ref(), WorldId::derived, 0);
         let book = new_book(&imported, id, &file_name)?;
         let outcome = |world| ImportOutcome {
             world,
@@ -53,23 +54,32 @@ impl Lorebook {
         if validate_only {
             return Ok(outcome(None));
         }
-        let attempt = scope.map(|scope| Attempt { scope, request });
-        let now = self.clock.now();
-        let created = self.store.create(owner, &book, attempt.as_ref(), now).await;
-        let created = created.map_err(|error| Error::Create(book.world.id.clone(), error))?;
-        Ok(outcome(Some(created)))
+        Ok(outcome(Some(self.create(owner, &book, attempt).await?)))
     }
 
-    /// A named attempt decides by its id; the file is part of it, so that a name that was forgotten
-    /// and is used for another file makes another world.
-    fn import_id(&self, scope: Option<&Scope>, request: &Digest) -> WorldId {
-        match scope {
-            None => WorldId::from(self.clock.fresh()),
-            Some(scope) => {
-                let [tenant, subject, method, request_id] = scope.parts();
-                WorldId::derived(&[tenant, subject, method, request_id, &request.to_hex()])
-            }
-        }
+    /// A world without entries, with the head that is asked for.
+    pub async fn create_world(
+        &self,
+        owner: &Owner,
+        head: HeadEdit,
+        scope: Option<Scope>,
+    ) -> Result<Outcome<Listed>, Error> {
+        let attempt = Attempt::named(scope, &head);
+        let id = self.new_id(attempt.as_ref(), WorldId::derived, 0);
+        let world = head.apply(&blank(id));
+        self.create(owner, &NewBook { world, entries: Vec::new(), history: Vec::new() }, attempt)
+            .await
+    }
+
+    pub async fn create(
+        &self,
+        owner: &Owner,
+        book: &NewBook,
+        attempt: Option<Attempt>,
+    ) -> Result<Outcome<Listed>, Error> {
+        let now = self.clock.now();
+        let created = self.store.create(owner, book, attempt.as_ref(), now).await;
+        created.map_err(|error| Error::Create(book.world.id.clone(), error))
     }
 
     pub async fn world_book(&self, owner: &Owner, id: &WorldId) -> Result<Stored, Error> {
@@ -87,8 +97,9 @@ impl Lorebook {
         owner: &Owner,
         id: &WorldId,
         edit: HeadEdit,
-        attempt: Option<Attempt>,
+        scope: Option<Scope>,
     ) -> Result<Outcome<Listed>, Error> {
+        let attempt = Attempt::named(scope, &(id, &edit));
         let now = self.clock.now();
         let updated = self.store.update(owner, id, &edit, attempt.as_ref(), now).await;
         updated.map_err(|error| Error::Update(id.clone(), error))
@@ -106,6 +117,19 @@ pub fn world_name(name: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
+/// A new world of nothing.
+pub fn blank(id: WorldId) -> World {
+    World {
+        id,
+        name: UNNAMED.to_owned(),
+        enabled: true,
+        dynamic_enabled: false,
+        content_revision: 1,
+        embedded: false,
+        settings: WorldSettings::default(),
+    }
+}
+
 fn new_book(imported: &Imported, id: WorldId, file_name: &str) -> Result<NewBook, Error> {
     let entries = imported.entries(&id);
     check_sizes(&entries)?;
@@ -117,9 +141,8 @@ fn new_book(imported: &Imported, id: WorldId, file_name: &str) -> Result<NewBook
         enabled: stamp.is_none_or(|stamp| stamp.enabled),
         dynamic_enabled: stamp.is_some_and(|stamp| stamp.dynamic_enabled),
         content_revision: 1 + restored_revision(stamp),
-        embedded: false,
         settings: imported.settings.clone(),
-        id,
+        ..blank(id)
     };
     let history = stamp.map_or(&[][..], |stamp| &stamp.history);
     let history = restored(history, imported, &world.id);

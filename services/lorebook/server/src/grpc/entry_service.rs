@@ -1,7 +1,10 @@
 //! `EntryService`.
 
-use host::page::{Filling, Listing};
-use kernel::{EntryId, WorldId};
+use host::{
+    idempotency::Scope,
+    page::{Filling, Listing},
+};
+use kernel::{EntryId, Owner, WorldId};
 use lorebook_core::edit::Edit;
 use prost::Message as _;
 use tonic::{Request, Response, Status};
@@ -9,12 +12,12 @@ use wire::lorebook::v1::{self as pb, entry_service_server as entries};
 
 use super::{
     Grpc,
-    from_proto::{self, attempt, entry as read, id, page_size},
+    from_proto::{self, entry as read, id, page_size, scope},
     owner, said,
     status::status,
     to_proto,
 };
-use crate::{entries::no_entry, store::Stored};
+use crate::entries::Edited;
 
 #[tonic::async_trait]
 impl entries::EntryService for Grpc {
@@ -65,15 +68,11 @@ impl entries::EntryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.EntryService/CreateEntry";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
-        let world = id("world_id", &request.world_id, WorldId::new)?;
-        let new = self.0.new_entry_id(attempt.as_ref(), 0);
-        let edits = [read::create("", &request, new.clone())?];
-        let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
-        let (world, entry) = told(&edited.value, &new)?;
-        let answer = pb::CreateEntryResponse { entry: Some(entry), world: Some(world) };
-        Ok(said(answer, edited.replayed))
+        let scope = scope(&owner, METHOD, &request.request_id)?;
+        let edits = vec![read::create("", &request)?];
+        let edited = self.edited(&owner, &request.world_id, edits, scope).await?;
+        let (world, entry) = told(&edited);
+        Ok(said(pb::CreateEntryResponse { entry, world }, edited.outcome.replayed))
     }
 
     async fn update_entry(
@@ -83,15 +82,11 @@ impl entries::EntryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.EntryService/UpdateEntry";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
-        let world = id("world_id", &request.world_id, WorldId::new)?;
-        let edits = [read::update("", &request)?];
-        let target = target(&edits[0]);
-        let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
-        let (world, entry) = told(&edited.value, &target)?;
-        let answer = pb::UpdateEntryResponse { entry: Some(entry), world: Some(world) };
-        Ok(said(answer, edited.replayed))
+        let scope = scope(&owner, METHOD, &request.request_id)?;
+        let edits = vec![read::update("", &request)?];
+        let edited = self.edited(&owner, &request.world_id, edits, scope).await?;
+        let (world, entry) = told(&edited);
+        Ok(said(pb::UpdateEntryResponse { entry, world }, edited.outcome.replayed))
     }
 
     async fn delete_entry(
@@ -101,13 +96,11 @@ impl entries::EntryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.EntryService/DeleteEntry";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
-        let world = id("world_id", &request.world_id, WorldId::new)?;
-        let edits = [read::delete("", &request)?];
-        let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
-        let world = Some(to_proto::world(&edited.value.listed));
-        Ok(said(pb::DeleteEntryResponse { world }, edited.replayed))
+        let scope = scope(&owner, METHOD, &request.request_id)?;
+        let edits = vec![read::delete("", &request)?];
+        let edited = self.edited(&owner, &request.world_id, edits, scope).await?;
+        let (world, _) = told(&edited);
+        Ok(said(pb::DeleteEntryResponse { world }, edited.outcome.replayed))
     }
 
     async fn reorder_entries(
@@ -117,13 +110,11 @@ impl entries::EntryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.EntryService/ReorderEntries";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
-        let world = id("world_id", &request.world_id, WorldId::new)?;
-        let edits = [read::reorder(&request)?];
-        let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
-        let world = Some(to_proto::world(&edited.value.listed));
-        Ok(said(pb::ReorderEntriesResponse { world }, edited.replayed))
+        let scope = scope(&owner, METHOD, &request.request_id)?;
+        let edits = vec![read::reorder(&request)?];
+        let edited = self.edited(&owner, &request.world_id, edits, scope).await?;
+        let (world, _) = told(&edited);
+        Ok(said(pb::ReorderEntriesResponse { world }, edited.outcome.replayed))
     }
 
     async fn batch_edit_entries(
@@ -133,28 +124,32 @@ impl entries::EntryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.EntryService/BatchEditEntries";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
-        let world = id("world_id", &request.world_id, WorldId::new)?;
-        let edits = read::batch(&request, |at| self.0.new_entry_id(attempt.as_ref(), at))?;
-        let entry_ids = edits.iter().map(|edit| target(edit).to_string()).collect();
-        let edited = self.0.edit_entries(&owner, &world, &edits, attempt).await.map_err(status)?;
-        let world = Some(to_proto::world(&edited.value.listed));
-        Ok(said(pb::BatchEditEntriesResponse { world, entry_ids }, edited.replayed))
+        let scope = scope(&owner, METHOD, &request.request_id)?;
+        let edits = read::batch(&request)?;
+        let edited = self.edited(&owner, &request.world_id, edits, scope).await?;
+        let (world, _) = told(&edited);
+        let entry_ids = edited.ids.iter().map(ToString::to_string).collect();
+        Ok(said(pb::BatchEditEntriesResponse { world, entry_ids }, edited.outcome.replayed))
     }
 }
 
-/// The row that an edit is about.
-fn target(edit: &Edit) -> EntryId {
-    match edit {
-        Edit::Create { id, .. } | Edit::Update { id, .. } | Edit::Delete { id, .. } => id.clone(),
-        Edit::Reorder { ids } => ids.first().cloned().unwrap_or_else(|| EntryId::derived(&[])),
+// === impl Grpc ===
+
+impl Grpc {
+    async fn edited(
+        &self,
+        owner: &Owner,
+        world_id: &str,
+        edits: Vec<Edit>,
+        scope: Option<Scope>,
+    ) -> Result<Edited, Status> {
+        let world = id("world_id", world_id, WorldId::new)?;
+        self.0.edit_entries(owner, &world, edits, scope).await.map_err(status)
     }
 }
 
-/// The world and one of its entries; a repetition may come after the entry was deleted.
-fn told(stored: &Stored, id: &EntryId) -> Result<(pb::World, pb::Entry), Status> {
-    let entry = stored.entries.iter().find(|entry| entry.id == *id);
-    let entry = entry.ok_or_else(|| status(no_entry(id)))?;
-    Ok((to_proto::world(&stored.listed), to_proto::entry(entry)))
+/// The world as it is now, and the entry of a single edit if it is still there.
+fn told(edited: &Edited) -> (Option<pb::World>, Option<pb::Entry>) {
+    let world = to_proto::world(&edited.outcome.value.listed);
+    (Some(world), edited.entry().map(to_proto::entry))
 }

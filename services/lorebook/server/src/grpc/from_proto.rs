@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use host::{
     field::{self, known},
-    idempotency::{Scope, request_hash},
+    idempotency::Scope,
     mask, page,
     status::invalid,
     upload::{self, Held, Part, Upload},
@@ -28,7 +28,7 @@ use wire::{
 pub use ask::ask;
 
 use crate::{
-    store::{Attempt, HeadEdit, NewChange, ScanEdit},
+    store::{HeadEdit, NewChange, ScanEdit},
     worlds::world_name,
 };
 
@@ -67,27 +67,15 @@ pub fn number(position: Option<String>) -> Result<Option<i64>, Status> {
 }
 
 /// The caller's name for this attempt; without one a repetition is another write.
-pub fn attempt<M: Message + Clone>(
+pub fn scope(
     owner: &Owner,
     method: &'static str,
-    request: &M,
-    request_id: &str,
-    clear: impl FnOnce(&mut M),
-) -> Result<Option<Attempt>, Status> {
-    let Some(scope) = scope(owner, method, "request_id", request_id)? else { return Ok(None) };
-    Ok(Some(Attempt { scope, request: request_hash(request, clear) }))
-}
-
-fn scope(
-    owner: &Owner,
-    method: &'static str,
-    field: &str,
     request_id: &str,
 ) -> Result<Option<Scope>, Status> {
     if request_id.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Scope::new(owner, method, id(field, request_id, RequestId::new)?)))
+    Ok(Some(Scope::new(owner, method, id("request_id", request_id, RequestId::new)?)))
 }
 
 /// A whole file, and the caller's name for this attempt.
@@ -151,7 +139,7 @@ pub fn head_edit(request: &pb::UpdateWorldRequest) -> Result<(WorldId, HeadEdit)
     let asked = |path: &str| paths.contains(&path);
     let mut edit = HeadEdit { expected_version: version(&world.etag), ..HeadEdit::default() };
     if asked("name") {
-        edit.name = Some(name(&world.name)?);
+        edit.name = Some(name("world.name", &world.name)?);
     }
     edit.enabled = asked("enabled").then_some(world.enabled);
     edit.dynamic_enabled = asked("dynamic_enabled").then_some(world.dynamic_enabled);
@@ -159,9 +147,18 @@ pub fn head_edit(request: &pb::UpdateWorldRequest) -> Result<(WorldId, HeadEdit)
     Ok((id("world.world_id", &world.world_id, WorldId::new)?, edit))
 }
 
-fn name(name: &str) -> Result<String, Status> {
-    field::name("world.name", name, limits::WORLD_NAME_CHARS_MAX)?;
-    world_name(name).ok_or_else(|| invalid("world.name", "is empty"))
+pub fn new_head(request: &pb::CreateWorldRequest) -> Result<HeadEdit, Status> {
+    Ok(HeadEdit {
+        name: Some(name("name", &request.name)?),
+        dynamic_enabled: Some(request.dynamic_enabled),
+        scan: Some(scan(request.scan.unwrap_or_default())),
+        ..HeadEdit::default()
+    })
+}
+
+fn name(path: &str, name: &str) -> Result<String, Status> {
+    field::name(path, name, limits::WORLD_NAME_CHARS_MAX)?;
+    world_name(name).ok_or_else(|| invalid(path, "is empty"))
 }
 
 /// No etag asks for nothing; one that was never ours is of no version.

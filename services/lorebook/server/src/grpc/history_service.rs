@@ -8,7 +8,7 @@ use wire::lorebook::v1::{self as pb, history_service_server as history};
 
 use super::{
     Grpc,
-    from_proto::{self, attempt, id, page_size},
+    from_proto::{self, id, page_size, scope},
     owner, said,
     status::status,
     to_proto,
@@ -68,10 +68,9 @@ impl history::HistoryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.HistoryService/RevertChange";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
+        let scope = scope(&owner, METHOD, &request.request_id)?;
         let change = id("change_id", &request.change_id, ChangeId::new)?;
-        let undone = self.0.revert_change(&owner, &change, attempt).await.map_err(status)?;
+        let undone = self.0.revert_change(&owner, &change, scope).await.map_err(status)?;
         let change = Some(self.first_page(&owner, &undone.value).await?);
         Ok(said(pb::RevertChangeResponse { change }, undone.replayed))
     }
@@ -83,10 +82,9 @@ impl history::HistoryService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.HistoryService/ResetWorld";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
+        let scope = scope(&owner, METHOD, &request.request_id)?;
         let world = id("world_id", &request.world_id, WorldId::new)?;
-        let reset = self.0.reset_world(&owner, &world, attempt).await.map_err(status)?;
+        let reset = self.0.reset_world(&owner, &world, scope).await.map_err(status)?;
         let change = Some(self.first_page(&owner, &reset.value).await?);
         Ok(said(pb::ResetWorldResponse { change }, reset.replayed))
     }

@@ -10,7 +10,7 @@ use wire::lorebook::v1::{self as pb, world_service_server as worlds};
 
 use super::{
     Answers, Grpc,
-    from_proto::{self, attempt, id, page_size},
+    from_proto::{self, id, page_size, scope},
     owner, said,
     status::status,
     to_proto,
@@ -29,6 +29,20 @@ impl worlds::WorldService for Grpc {
         let again = imported.world.as_ref().is_some_and(|world| world.replayed);
         let world = imported.world.map(|world| to_proto::world(&world.value));
         Ok(said(pb::ImportWorldResponse { world, report }, again))
+    }
+
+    async fn create_world(
+        &self,
+        request: Request<pb::CreateWorldRequest>,
+    ) -> Result<Response<pb::CreateWorldResponse>, Status> {
+        const METHOD: &str = "skald.lorebook.v1.WorldService/CreateWorld";
+        let owner = owner(&request)?;
+        let request = request.into_inner();
+        let scope = scope(&owner, METHOD, &request.request_id)?;
+        let head = from_proto::new_head(&request)?;
+        let created = self.0.create_world(&owner, head, scope).await.map_err(status)?;
+        let answer = pb::CreateWorldResponse { world: Some(to_proto::world(&created.value)) };
+        Ok(said(answer, created.replayed))
     }
 
     type GetWorldStream = Answers<pb::GetWorldResponse>;
@@ -84,10 +98,9 @@ impl worlds::WorldService for Grpc {
         const METHOD: &str = "skald.lorebook.v1.WorldService/UpdateWorld";
         let owner = owner(&request)?;
         let request = request.into_inner();
-        let attempt =
-            attempt(&owner, METHOD, &request, &request.request_id, |r| r.request_id.clear())?;
+        let scope = scope(&owner, METHOD, &request.request_id)?;
         let (world, edit) = from_proto::head_edit(&request)?;
-        let updated = self.0.update_world(&owner, &world, edit, attempt).await.map_err(status)?;
+        let updated = self.0.update_world(&owner, &world, edit, scope).await.map_err(status)?;
         let answer = pb::UpdateWorldResponse { world: Some(to_proto::world(&updated.value)) };
         Ok(said(answer, updated.replayed))
     }

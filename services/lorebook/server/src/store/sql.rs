@@ -3,6 +3,13 @@
 /// Rows of one statement: 14 values each, below both databases' limits on parameters.
 pub(super) const BATCH: usize = 500;
 
+/// A statement's first two values: whose rows it is about.
+macro_rules! of {
+    ($query:expr, $owner:expr) => {
+        $query.bind($owner.tenant.as_str()).bind($owner.subject.as_str())
+    };
+}
+
 /// Gives one database's transaction the primitives above.
 macro_rules! rows {
     ($rows:ty, $database:ty, $answers:path, $lock:literal) => {
@@ -29,9 +36,7 @@ macro_rules! rows {
                 let places: Vec<String> = (3..ids.len() + 3).map(|at| format!("${at}")).collect();
                 let places = places.join(", ");
                 let text = format!("{}\n    and w.world_id in ({places})", statements::WORLD);
-                let query = sqlx::query_as(sqlx::AssertSqlSafe(text))
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str());
+                let query = sql::of!(sqlx::query_as(sqlx::AssertSqlSafe(text)), owner);
                 let query = ids.iter().fold(query, |query, id| query.bind(id.as_str()));
                 let found: Vec<statements::WorldTuple> = query.fetch_all(&mut *self.0).await?;
                 found.into_iter().map(decode::listed).collect()
@@ -57,15 +62,14 @@ macro_rules! rows {
                     order by w.name, w.world_id\nlimit $6",
                     statements::WORLD
                 );
-                let found: Vec<statements::WorldTuple> = sqlx::query_as(sqlx::AssertSqlSafe(text))
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
-                    .bind(false)
-                    .bind(name)
-                    .bind(id)
-                    .bind(most)
-                    .fetch_all(&mut *self.0)
-                    .await?;
+                let found: Vec<statements::WorldTuple> =
+                    sql::of!(sqlx::query_as(sqlx::AssertSqlSafe(text)), owner)
+                        .bind(false)
+                        .bind(name)
+                        .bind(id)
+                        .bind(most)
+                        .fetch_all(&mut *self.0)
+                        .await?;
                 found.into_iter().map(decode::listed).collect()
             }
 
@@ -75,9 +79,7 @@ macro_rules! rows {
                 world: &World,
                 now: Timestamp,
             ) -> Result<bool, StoreError> {
-                let inserted = sqlx::query(statements::INSERT_WORLD)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
+                let inserted = sql::of!(sqlx::query(statements::INSERT_WORLD), owner)
                     .bind(world.id.as_str())
                     .bind(world.name.as_str())
                     .bind(world.enabled)
@@ -96,9 +98,7 @@ macro_rules! rows {
                 owner: &Owner,
                 world: &World,
             ) -> Result<(), StoreError> {
-                sqlx::query(statements::UPDATE_WORLD)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
+                sql::of!(sqlx::query(statements::UPDATE_WORLD), owner)
                     .bind(world.id.as_str())
                     .bind(world.name.as_str())
                     .bind(world.enabled)
@@ -115,9 +115,7 @@ macro_rules! rows {
                 id: &WorldId,
                 revision: u64,
             ) -> Result<(), StoreError> {
-                sqlx::query(statements::SET_REVISION)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
+                sql::of!(sqlx::query(statements::SET_REVISION), owner)
                     .bind(id.as_str())
                     .bind(decode::signed(revision))
                     .execute(&mut *self.0)
@@ -130,12 +128,11 @@ macro_rules! rows {
                 owner: &Owner,
                 id: &WorldId,
             ) -> Result<Vec<Entry>, StoreError> {
-                let found: Vec<statements::EntryTuple> = sqlx::query_as(statements::ENTRIES)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
-                    .bind(id.as_str())
-                    .fetch_all(&mut *self.0)
-                    .await?;
+                let found: Vec<statements::EntryTuple> =
+                    sql::of!(sqlx::query_as(statements::ENTRIES), owner)
+                        .bind(id.as_str())
+                        .fetch_all(&mut *self.0)
+                        .await?;
                 found.into_iter().map(decode::entry).collect()
             }
 
@@ -182,9 +179,7 @@ macro_rules! rows {
             ) -> Result<(), StoreError> {
                 for entry in entries {
                     for statement in [statements::MARK_DELETED, statements::DELETE_ENTRY] {
-                        sqlx::query(statement)
-                            .bind(owner.tenant.as_str())
-                            .bind(owner.subject.as_str())
+                        sql::of!(sqlx::query(statement), owner)
                             .bind(id.as_str())
                             .bind(entry.id.as_str())
                             .execute(&mut *self.0)
@@ -201,9 +196,7 @@ macro_rules! rows {
             ) -> Result<bool, StoreError> {
                 let mut deleted = false;
                 for statement in [statements::DELETE_HISTORY, statements::DELETE_WORLD] {
-                    let done = sqlx::query(statement)
-                        .bind(owner.tenant.as_str())
-                        .bind(owner.subject.as_str())
+                    let done = sql::of!(sqlx::query(statement), owner)
                         .bind(id.as_str())
                         .execute(&mut *self.0)
                         .await?;
@@ -217,12 +210,11 @@ macro_rules! rows {
                 owner: &Owner,
                 id: &ChangeId,
             ) -> Result<Option<ChangeRow>, StoreError> {
-                let found: Option<statements::ChangeTuple> = sqlx::query_as(statements::CHANGE)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
-                    .bind(id.as_str())
-                    .fetch_optional(&mut *self.0)
-                    .await?;
+                let found: Option<statements::ChangeTuple> =
+                    sql::of!(sqlx::query_as(statements::CHANGE), owner)
+                        .bind(id.as_str())
+                        .fetch_optional(&mut *self.0)
+                        .await?;
                 found.map(decode::change_row).transpose()
             }
 
@@ -233,14 +225,13 @@ macro_rules! rows {
                 before: i64,
                 most: i64,
             ) -> Result<Vec<Change>, StoreError> {
-                let found: Vec<statements::HeadTuple> = sqlx::query_as(statements::CHANGES)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
-                    .bind(world.as_str())
-                    .bind(before)
-                    .bind(most)
-                    .fetch_all(&mut *self.0)
-                    .await?;
+                let found: Vec<statements::HeadTuple> =
+                    sql::of!(sqlx::query_as(statements::CHANGES), owner)
+                        .bind(world.as_str())
+                        .bind(before)
+                        .bind(most)
+                        .fetch_all(&mut *self.0)
+                        .await?;
                 found.into_iter().map(decode::change_head).collect()
             }
 
@@ -249,12 +240,11 @@ macro_rules! rows {
                 owner: &Owner,
                 world: &WorldId,
             ) -> Result<Vec<Record>, StoreError> {
-                let found: Vec<statements::RecordTuple> = sqlx::query_as(statements::HISTORY)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
-                    .bind(world.as_str())
-                    .fetch_all(&mut *self.0)
-                    .await?;
+                let found: Vec<statements::RecordTuple> =
+                    sql::of!(sqlx::query_as(statements::HISTORY), owner)
+                        .bind(world.as_str())
+                        .fetch_all(&mut *self.0)
+                        .await?;
                 found.into_iter().map(|row| Ok(decode::whole_change(row)?.record)).collect()
             }
 
@@ -266,9 +256,7 @@ macro_rules! rows {
                 request: &[u8],
             ) -> Result<bool, StoreError> {
                 let (head, rows) = decode::record_parts(record)?;
-                let inserted = sqlx::query(statements::INSERT_CHANGE)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
+                let inserted = sql::of!(sqlx::query(statements::INSERT_CHANGE), owner)
                     .bind(record.id.as_str())
                     .bind(world.as_str())
                     .bind(request)
@@ -286,9 +274,7 @@ macro_rules! rows {
                 world: &WorldId,
                 id: &ChangeId,
             ) -> Result<bool, StoreError> {
-                let inserted = sqlx::query(statements::INSERT_CLOSED)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
+                let inserted = sql::of!(sqlx::query(statements::INSERT_CLOSED), owner)
                     .bind(id.as_str())
                     .bind(world.as_str())
                     .bind(Vec::<u8>::new())
@@ -303,9 +289,7 @@ macro_rules! rows {
                 id: &ChangeId,
                 by: &ChangeId,
             ) -> Result<(), StoreError> {
-                sqlx::query(statements::MARK_REVERTED)
-                    .bind(owner.tenant.as_str())
-                    .bind(owner.subject.as_str())
+                sql::of!(sqlx::query(statements::MARK_REVERTED), owner)
                     .bind(id.as_str())
                     .bind(by.as_str())
                     .execute(&mut *self.0)
@@ -342,9 +326,7 @@ macro_rules! rows {
                 id: &WorldId,
             ) -> Result<Option<Listed>, StoreError> {
                 let found: Option<statements::WorldTuple> =
-                    sqlx::query_as(sqlx::AssertSqlSafe(text))
-                        .bind(owner.tenant.as_str())
-                        .bind(owner.subject.as_str())
+                    sql::of!(sqlx::query_as(sqlx::AssertSqlSafe(text)), owner)
                         .bind(id.as_str())
                         .fetch_optional(&mut *self.0)
                         .await?;
@@ -354,4 +336,4 @@ macro_rules! rows {
     };
 }
 
-pub(super) use rows;
+pub(super) use {of, rows};

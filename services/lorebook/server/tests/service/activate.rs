@@ -12,7 +12,7 @@ use wire::{
     },
 };
 
-use crate::support::{Fixture, by, create, refused, replace, start};
+use crate::support::{Fixture, by, create, refused, replace};
 
 fn ask(worlds: &[&str], text: &str) -> ActivateRequest {
     let source =
@@ -47,9 +47,7 @@ async fn register(skald: &Fixture, subject: &str, bytes: &[u8]) -> (String, Vec<
     (answer.world_id, report.findings.into_iter().map(|found| found.code).collect())
 }
 
-#[tokio::test]
-async fn keys_fire_entries_with_their_place_and_their_reason() {
-    let skald = start().await;
+async fn keys_fire_entries_with_their_place_and_their_reason(skald: &Fixture) {
     let world = skald.imported().await;
     let (entries, summary) =
         skald.activate("ada", ask(&[&world.world_id], "A wolf howls.")).await.expect("activated");
@@ -70,9 +68,7 @@ async fn keys_fire_entries_with_their_place_and_their_reason() {
     assert!(summary.timed_state_json.contains("sticky"), "{}", summary.timed_state_json);
 }
 
-#[tokio::test]
-async fn the_same_request_gives_the_same_answer_and_state_goes_round() {
-    let skald = start().await;
+async fn the_same_request_gives_the_same_answer_and_state_goes_round(skald: &Fixture) {
     let world = skald.imported().await;
     let first = skald.activate("ada", ask(&[&world.world_id], "A wolf.")).await.expect("activated");
     let again = skald.activate("ada", ask(&[&world.world_id], "A wolf.")).await.expect("activated");
@@ -87,9 +83,7 @@ async fn the_same_request_gives_the_same_answer_and_state_goes_round() {
     assert_eq!(wolves.reason, "sticky");
 }
 
-#[tokio::test]
-async fn dynamic_lore_is_in_effect_from_the_next_activation_on() {
-    let skald = start().await;
+async fn dynamic_lore_is_in_effect_from_the_next_activation_on(skald: &Fixture) {
     let world = skald.imported().await;
     let castle = skald.entry(&world.world_id, "Castle").await;
     let text = "The castle.";
@@ -107,9 +101,7 @@ async fn dynamic_lore_is_in_effect_from_the_next_activation_on() {
     assert_eq!((summary.worlds[0].content_revision, summary.live[0].in_effect), (2, false));
 }
 
-#[tokio::test]
-async fn unknown_foreign_and_disabled_worlds_are_diagnosed() {
-    let skald = start().await;
+async fn unknown_foreign_and_disabled_worlds_are_diagnosed(skald: &Fixture) {
     let world = skald.imported().await;
     let (entries, summary) =
         skald.activate("bob", ask(&[&world.world_id], "A wolf.")).await.expect("answered");
@@ -125,9 +117,7 @@ async fn unknown_foreign_and_disabled_worlds_are_diagnosed() {
     assert_eq!(summary.diagnostics[0].code, "WORLD_BOOK_DISABLED");
 }
 
-#[tokio::test]
-async fn forced_entries_fire_and_skipped_ones_say_why() {
-    let skald = start().await;
+async fn forced_entries_fire_and_skipped_ones_say_why(skald: &Fixture) {
     let world = skald.imported().await;
     let castle = skald.entry(&world.world_id, "Castle").await;
     let request = ActivateRequest {
@@ -142,13 +132,11 @@ async fn forced_entries_fire_and_skipped_ones_say_why() {
     assert!(summary.diagnostics.iter().any(|found| found.code == "LORE_FORCED_UNKNOWN"));
 }
 
-#[tokio::test]
-async fn an_embedded_book_is_one_immutable_world_per_content_and_owner() {
-    let skald = start().await;
+async fn an_embedded_book_is_one_immutable_world_per_content_and_owner(skald: &Fixture) {
     let book = br#"{"entries":[{"keys":["elf"],"content":"Elves sing.","enabled":true,"insertion_order":1,"extensions":{}}],"extensions":{}}"#;
-    let (id, _) = register(&skald, "ada", book).await;
-    assert_eq!(register(&skald, "ada", book).await.0, id);
-    assert_ne!(register(&skald, "bob", book).await.0, id);
+    let (id, _) = register(skald, "ada", book).await;
+    assert_eq!(register(skald, "ada", book).await.0, id);
+    assert_ne!(register(skald, "bob", book).await.0, id);
     let (entries, summary) =
         skald.activate("ada", ask(&[&id], "An elf.")).await.expect("activated");
     assert_eq!((entries[0].content.as_str(), summary.worlds[0].embedded), ("Elves sing.", true));
@@ -158,21 +146,28 @@ async fn an_embedded_book_is_one_immutable_world_per_content_and_owner() {
     refused(refusal, Code::FailedPrecondition, Reason::WorldImmutable);
 }
 
-#[tokio::test]
-async fn a_book_that_cannot_run_has_no_id_and_says_why() {
-    let skald = start().await;
-    let (id, codes) = register(&skald, "ada", b"{\"entries\": 7}").await;
+async fn a_book_that_cannot_run_has_no_id_and_says_why(skald: &Fixture) {
+    let (id, codes) = register(skald, "ada", b"{\"entries\": 7}").await;
     assert_eq!(
         (id.as_str(), codes.as_slice()),
         ("", &["EMBEDDED_WORLD_BOOK_INVALID".to_owned()][..])
     );
 }
 
-#[tokio::test]
-async fn unusable_state_is_refused_by_its_field() {
-    let skald = start().await;
+async fn unusable_state_is_refused_by_its_field(skald: &Fixture) {
     let request = ActivateRequest { timed_state_json: "[".into(), ..ask(&[], "") };
     refused(skald.activate("ada", request).await, Code::InvalidArgument, Reason::FieldInvalid);
     let request = ask(&["a b"], "");
     refused(skald.activate("ada", request).await, Code::InvalidArgument, Reason::FieldInvalid);
+}
+
+both! {
+    keys_fire_entries_with_their_place_and_their_reason
+    the_same_request_gives_the_same_answer_and_state_goes_round
+    dynamic_lore_is_in_effect_from_the_next_activation_on
+    unknown_foreign_and_disabled_worlds_are_diagnosed
+    forced_entries_fire_and_skipped_ones_say_why
+    an_embedded_book_is_one_immutable_world_per_content_and_owner
+    a_book_that_cannot_run_has_no_id_and_says_why
+    unusable_state_is_refused_by_its_field
 }

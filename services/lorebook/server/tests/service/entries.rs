@@ -1,20 +1,19 @@
-//! Entries by hand, and worlds as files.
+//! Entries by their user's own hand.
 
-use futures::TryStreamExt as _;
 use prost_types::FieldMask;
 use tonic::Code;
 use wire::{
-    common::v1::{Reason, UploadHeader},
+    common::v1::Reason,
     lorebook::v1::{
         BatchEditEntriesRequest, ChangeOrigin, CreateEntryRequest, DeleteEntryRequest, Entry,
-        EntryEdit, EntryPosition, ExportFormat, ExportWorldRequest, GetEntryRequest,
-        ListChangesRequest, ReorderEntriesRequest, SearchEntriesRequest, UpdateEntryRequest,
-        UpdateWorldRequest, World, WorldView, entry_edit::Edit,
+        EntryEdit, EntryPosition, GetEntryRequest, ListChangesRequest, ReorderEntriesRequest,
+        SearchEntriesRequest, UpdateEntryRequest, UpdateWorldRequest, World, WorldView,
+        entry_edit::Edit,
     },
     mesh::v1::DeleteWorldRequest,
 };
 
-use crate::support::{Fixture, by, refused, replace, start};
+use crate::support::{Fixture, by, is_replay, refused, replace};
 
 fn mask(paths: &[&str]) -> Option<FieldMask> {
     Some(FieldMask { paths: paths.iter().map(|path| (*path).to_owned()).collect() })
@@ -29,20 +28,7 @@ fn update(world: &World, entry: &Entry, paths: &[&str]) -> UpdateEntryRequest {
     }
 }
 
-async fn export(skald: &Fixture, world: &World, view: WorldView, format: ExportFormat) -> Vec<u8> {
-    let request = ExportWorldRequest {
-        world_id: world.world_id.clone(),
-        view: view.into(),
-        format: format.into(),
-    };
-    let stream = skald.worlds().export_world(by("ada", request)).await.expect("exported");
-    let chunks: Vec<_> = stream.into_inner().try_collect().await.expect("streamed");
-    chunks.into_iter().flat_map(|answer| answer.chunk).collect()
-}
-
-#[tokio::test]
-async fn a_created_entry_has_what_is_given_and_otherwise_the_defaults() {
-    let skald = start().await;
+async fn a_created_entry_has_what_is_given_and_otherwise_the_defaults(skald: &Fixture) {
     let world = skald.imported().await;
     let request = || CreateEntryRequest {
         world_id: world.world_id.clone(),
@@ -68,9 +54,7 @@ async fn a_created_entry_has_what_is_given_and_otherwise_the_defaults() {
     assert_eq!(made.world.expect("a world").content_revision, 2);
 }
 
-#[tokio::test]
-async fn an_update_changes_what_its_mask_names_if_the_etag_holds() {
-    let skald = start().await;
+async fn an_update_changes_what_its_mask_names_if_the_etag_holds(skald: &Fixture) {
     let world = skald.imported().await;
     let mut castle = skald.entry(&world.world_id, "Castle").await;
     castle.content = "It fell.".into();
@@ -91,9 +75,7 @@ async fn an_update_changes_what_its_mask_names_if_the_etag_holds() {
     refused(refusal, Code::FailedPrecondition, Reason::OperationsInvalid);
 }
 
-#[tokio::test]
-async fn a_malformed_entry_is_refused_by_its_field() {
-    let skald = start().await;
+async fn a_malformed_entry_is_refused_by_its_field(skald: &Fixture) {
     let world = skald.imported().await;
     let castle = skald.entry(&world.world_id, "Castle").await;
     let bad = async |entry: Entry, path: &str| {
@@ -111,9 +93,37 @@ async fn a_malformed_entry_is_refused_by_its_field() {
     }
 }
 
-#[tokio::test]
-async fn what_a_new_entry_cannot_hold_is_refused_and_never_dropped() {
-    let skald = start().await;
+async fn a_retry_of_an_edit_is_told_by_what_it_writes(skald: &Fixture) {
+    let world = skald.imported().await;
+    let castle = skald.entry(&world.world_id, "Castle").await;
+    let named = |entry: &Entry| UpdateEntryRequest {
+        request_id: "r1".into(),
+        ..update(&world, entry, &["content"])
+    };
+    let edited = Entry { content: "It fell.".into(), ..castle };
+    let first = skald.entries().update_entry(by("ada", named(&edited))).await.expect("edited");
+    let first = first.into_inner();
+    let now = first.entry.clone().expect("an entry");
+    let retried = Entry { depth: 9, ..now.clone() };
+    let again = skald.entries().update_entry(by("ada", named(&retried))).await.expect("replayed");
+    assert!(is_replay(&again));
+    assert_eq!(again.into_inner(), first);
+    let other = Entry { content: "It rose.".into(), ..now.clone() };
+    let other = skald.entries().update_entry(by("ada", named(&other))).await;
+    refused(other, Code::AlreadyExists, Reason::RequestIdReused);
+
+    let request = DeleteEntryRequest {
+        world_id: world.world_id.clone(),
+        entry_id: now.entry_id.clone(),
+        ..Default::default()
+    };
+    skald.entries().delete_entry(by("ada", request)).await.expect("deleted");
+    let late = skald.entries().update_entry(by("ada", named(&edited))).await.expect("replayed");
+    let late = late.into_inner();
+    assert_eq!((late.entry, late.world.expect("a world").content_revision), (None, 3));
+}
+
+async fn what_a_new_entry_cannot_hold_is_refused_and_never_dropped(skald: &Fixture) {
     let world = skald.imported().await;
     let refusal = async |entry: Entry| {
         let (world_id, entry) = (world.world_id.clone(), Some(entry));
@@ -141,9 +151,7 @@ async fn what_a_new_entry_cannot_hold_is_refused_and_never_dropped() {
     }
 }
 
-#[tokio::test]
-async fn an_edit_of_a_batch_names_no_world_of_its_own() {
-    let skald = start().await;
+async fn an_edit_of_a_batch_names_no_world_of_its_own(skald: &Fixture) {
     let world = skald.imported().await;
     let create = |world_id: &str, probability: f64| CreateEntryRequest {
         world_id: world_id.into(),
@@ -165,9 +173,7 @@ async fn an_edit_of_a_batch_names_no_world_of_its_own() {
     }
 }
 
-#[tokio::test]
-async fn a_deletion_in_a_dynamic_world_is_in_its_history() {
-    let skald = start().await;
+async fn a_deletion_in_a_dynamic_world_is_in_its_history(skald: &Fixture) {
     let world = skald.imported().await;
     let on = World { dynamic_enabled: true, ..world.clone() };
     let request = UpdateWorldRequest {
@@ -198,9 +204,7 @@ async fn a_deletion_in_a_dynamic_world_is_in_its_history() {
     refused(gone, Code::NotFound, Reason::NotFound);
 }
 
-#[tokio::test]
-async fn entries_are_reordered_searched_and_edited_in_batches() {
-    let skald = start().await;
+async fn entries_are_reordered_searched_and_edited_in_batches(skald: &Fixture) {
     let world = skald.imported().await;
     let (wolves, winter) = (
         skald.entry(&world.world_id, "Wolves").await,
@@ -258,72 +262,7 @@ async fn entries_are_reordered_searched_and_edited_in_batches() {
     assert_eq!((world.content_revision, world.entry_count), (3, 2));
 }
 
-#[tokio::test]
-async fn an_exported_world_imports_equal_and_keeps_what_is_unknown() {
-    let skald = start().await;
-    let world = skald.imported().await;
-    for format in [ExportFormat::WorldInfo, ExportFormat::CharacterBookV3, ExportFormat::LorebookV3]
-    {
-        let file = export(&skald, &world, WorldView::Authored, format).await;
-        let answer = skald.upload("bob", UploadHeader::default(), &file).await.expect("imported");
-        let copy = answer.into_inner().world.expect("a world");
-        assert_eq!((copy.name.as_str(), copy.entry_count), ("North", 3));
-        let (_, then) =
-            skald.read("ada", &world.world_id, WorldView::Authored).await.expect("read");
-        let (_, now) = skald.read("bob", &copy.world_id, WorldView::Authored).await.expect("read");
-        for (now, then) in now.into_iter().zip(then) {
-            let plain = |entry: Entry| Entry {
-                entry_id: String::new(),
-                etag: String::new(),
-                display_index: None,
-                ..entry
-            };
-            assert_eq!(plain(now), plain(then));
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_backup_restores_overlays_and_a_history_that_can_be_undone() {
-    let skald = start().await;
-    let world = skald.imported().await;
-    let castle = skald.entry(&world.world_id, "Castle").await;
-    skald.apply("c1", &world, 1, vec![replace(&castle, "Ash.")]).await.expect("applied");
-    let file = export(&skald, &world, WorldView::All, ExportFormat::WorldInfo).await;
-    let answer = skald.upload("ada", UploadHeader::default(), &file).await.expect("restored");
-    let copy = answer.into_inner().world.expect("a world");
-    assert_eq!((copy.entry_count, copy.dynamic_entry_count), (4, 1));
-    let request = ListChangesRequest { world_id: copy.world_id.clone(), ..Default::default() };
-    let listed = skald.history().list_changes(by("ada", request)).await.expect("listed");
-    let change = listed.into_inner().changes.remove(0);
-    assert_ne!(change.change_id, "c1");
-    let request = wire::lorebook::v1::RevertChangeRequest {
-        change_id: change.change_id,
-        request_id: String::new(),
-    };
-    skald.history().revert_change(by("ada", request)).await.expect("undone");
-    let again = export(&skald, &copy, WorldView::All, ExportFormat::WorldInfo).await;
-    let answer = skald.upload("ada", UploadHeader::default(), &again).await.expect("restored");
-    let second = answer.into_inner().world.expect("a world");
-    let request = ListChangesRequest { world_id: second.world_id, ..Default::default() };
-    let listed = skald.history().list_changes(by("ada", request)).await.expect("listed");
-    let told: Vec<u64> =
-        listed.get_ref().changes.iter().map(|change| change.applied_revision).collect();
-    assert_eq!((told, second.content_revision), (vec![4, 2], 5));
-    let read = skald.read("ada", &copy.world_id, WorldView::Effective).await.expect("read");
-    assert!(read.1.iter().any(|entry| entry.content == castle.content));
-    let request = ExportWorldRequest {
-        world_id: world.world_id,
-        view: WorldView::All.into(),
-        format: ExportFormat::CharacterBookV2.into(),
-    };
-    let refusal = skald.worlds().export_world(by("ada", request)).await;
-    refused(refusal.map(|_| ()), Code::InvalidArgument, Reason::FieldInvalid);
-}
-
-#[tokio::test]
-async fn a_deleted_world_is_gone_and_deleting_it_again_is_fine() {
-    let skald = start().await;
+async fn a_deleted_world_is_gone_and_deleting_it_again_is_fine(skald: &Fixture) {
     let world = skald.imported().await;
     for _ in 0..2 {
         let request = DeleteWorldRequest { world_id: world.world_id.clone() };
@@ -331,4 +270,16 @@ async fn a_deleted_world_is_gone_and_deleting_it_again_is_fine() {
     }
     let gone = skald.read("ada", &world.world_id, WorldView::Authored).await;
     refused(gone, Code::NotFound, Reason::NotFound);
+}
+
+both! {
+    a_created_entry_has_what_is_given_and_otherwise_the_defaults
+    an_update_changes_what_its_mask_names_if_the_etag_holds
+    a_malformed_entry_is_refused_by_its_field
+    a_retry_of_an_edit_is_told_by_what_it_writes
+    what_a_new_entry_cannot_hold_is_refused_and_never_dropped
+    an_edit_of_a_batch_names_no_world_of_its_own
+    a_deletion_in_a_dynamic_world_is_in_its_history
+    entries_are_reordered_searched_and_edited_in_batches
+    a_deleted_world_is_gone_and_deleting_it_again_is_fine
 }

@@ -10,7 +10,7 @@ use wire::{
     mesh::v1::{ApplyChangeRequest, CloseChangeRequest},
 };
 
-use crate::support::{Fixture, by, create, is_replay, refused, replace, start};
+use crate::support::{Fixture, by, create, is_replay, refused, replace};
 
 async fn effective(skald: &Fixture, world: &pb::World) -> Vec<String> {
     let read = skald.read("ada", &world.world_id, WorldView::Effective).await.expect("read");
@@ -21,9 +21,7 @@ fn revert(change_id: &str, request_id: &str) -> RevertChangeRequest {
     RevertChangeRequest { change_id: change_id.into(), request_id: request_id.into() }
 }
 
-#[tokio::test]
-async fn an_applied_change_is_in_effect_recorded_and_can_be_taken_back() {
-    let skald = start().await;
+async fn an_applied_change_is_in_effect_recorded_and_can_be_taken_back(skald: &Fixture) {
     let world = skald.imported().await;
     let castle = skald.entry(&world.world_id, "Castle").await;
     let operations = vec![replace(&castle, "The castle is ash."), create("Ash", "Ash falls.")];
@@ -34,7 +32,7 @@ async fn an_applied_change_is_in_effect_recorded_and_can_be_taken_back() {
     let after = change.rows[0].after.as_ref().expect("a row");
     assert_eq!((after.layer(), after.overlay_action()), (Layer::Dynamic, OverlayAction::Replace));
     assert_eq!((&after.supersedes_entry_id, &after.keys), (&castle.entry_id, &castle.keys));
-    let shown = effective(&skald, &world).await;
+    let shown = effective(skald, &world).await;
     assert_eq!(
         shown,
         ["Wolves fear {{user}}.", "It is winter.", "The castle is ash.", "Ash falls."]
@@ -46,7 +44,7 @@ async fn an_applied_change_is_in_effect_recorded_and_can_be_taken_back() {
     assert_eq!(undone.get_ref(), again.get_ref());
     let undone = undone.into_inner().change.expect("a change");
     assert_eq!((undone.origin(), undone.reverts_change_id.as_str()), (ChangeOrigin::Undo, "c1"));
-    assert_eq!(effective(&skald, &world).await.len(), 3);
+    assert_eq!(effective(skald, &world).await.len(), 3);
 
     let request = ListChangesRequest { world_id: world.world_id.clone(), ..Default::default() };
     let list = skald.history().list_changes(by("ada", request.clone())).await.expect("listed");
@@ -65,9 +63,7 @@ async fn an_applied_change_is_in_effect_recorded_and_can_be_taken_back() {
     );
 }
 
-#[tokio::test]
-async fn a_stale_change_names_both_revisions() {
-    let skald = start().await;
+async fn a_stale_change_names_both_revisions(skald: &Fixture) {
     let world = skald.imported().await;
     skald.apply("c1", &world, 1, vec![create("Ash", "Ash falls.")]).await.expect("applied");
     let stale = skald.apply("c2", &world, 1, vec![create("Snow", "Snow falls.")]).await;
@@ -75,9 +71,7 @@ async fn a_stale_change_names_both_revisions() {
     assert!(stale.message().contains('1') && stale.message().contains('2'), "{stale:?}");
 }
 
-#[tokio::test]
-async fn a_repeated_change_is_replayed_and_another_under_its_id_is_refused() {
-    let skald = start().await;
+async fn a_repeated_change_is_replayed_and_another_under_its_id_is_refused(skald: &Fixture) {
     let world = skald.imported().await;
     let ash = || vec![create("Ash", "Ash falls.")];
     let first = skald.apply("c1", &world, 1, ash()).await.expect("applied");
@@ -88,9 +82,7 @@ async fn a_repeated_change_is_replayed_and_another_under_its_id_is_refused() {
     refused(other, Code::AlreadyExists, Reason::ChangeIdReused);
 }
 
-#[tokio::test]
-async fn operations_that_do_not_hold_are_named_each() {
-    let skald = start().await;
+async fn operations_that_do_not_hold_are_named_each(skald: &Fixture) {
     let world = skald.imported().await;
     let castle = skald.entry(&world.world_id, "Castle").await;
     let archive = pb::Operation {
@@ -118,12 +110,10 @@ async fn operations_that_do_not_hold_are_named_each() {
     assert_eq!((verdicts.len(), verdicts[0].problem.as_str()), (2, ""));
     assert!(verdicts[1].problem.contains("authored"), "{:?}", verdicts[1]);
     assert_eq!(verdicts[1].current_content, castle.content);
-    assert_eq!(effective(&skald, &world).await.len(), 3);
+    assert_eq!(effective(skald, &world).await.len(), 3);
 }
 
-#[tokio::test]
-async fn a_closed_change_never_applies() {
-    let skald = start().await;
+async fn a_closed_change_never_applies(skald: &Fixture) {
     let world = skald.imported().await;
     let close =
         |id: &str| CloseChangeRequest { change_id: id.into(), world_id: world.world_id.clone() };
@@ -136,9 +126,7 @@ async fn a_closed_change_never_applies() {
     assert_eq!(found.change.expect("a change").change_id, "c2");
 }
 
-#[tokio::test]
-async fn an_undo_over_a_later_change_names_the_rows() {
-    let skald = start().await;
+async fn an_undo_over_a_later_change_names_the_rows(skald: &Fixture) {
     let world = skald.imported().await;
     let applied = skald.apply("c1", &world, 1, vec![create("Ash", "Ash falls.")]).await;
     let applied = applied.expect("applied").into_inner().change.expect("a change");
@@ -159,9 +147,7 @@ async fn an_undo_over_a_later_change_names_the_rows() {
     refused(twice, Code::NotFound, Reason::NotFound);
 }
 
-#[tokio::test]
-async fn a_reset_leaves_the_authored_world_and_can_be_taken_back() {
-    let skald = start().await;
+async fn a_reset_leaves_the_authored_world_and_can_be_taken_back(skald: &Fixture) {
     let world = skald.imported().await;
     let castle = skald.entry(&world.world_id, "Castle").await;
     skald.apply("c1", &world, 1, vec![replace(&castle, "Ash.")]).await.expect("applied");
@@ -169,17 +155,15 @@ async fn a_reset_leaves_the_authored_world_and_can_be_taken_back() {
     let reset = skald.history().reset_world(by("ada", request)).await.expect("reset");
     let reset = reset.into_inner().change.expect("a change");
     assert_eq!(reset.origin(), ChangeOrigin::Reset);
-    assert!(effective(&skald, &world).await.contains(&castle.content));
+    assert!(effective(skald, &world).await.contains(&castle.content));
     let request = ResetWorldRequest { world_id: world.world_id.clone(), request_id: "z2".into() };
     let nothing = skald.history().reset_world(by("ada", request)).await;
     refused(nothing, Code::FailedPrecondition, Reason::NotRevertible);
     skald.history().revert_change(by("ada", revert(&reset.change_id, ""))).await.expect("undone");
-    assert!(effective(&skald, &world).await.contains(&"Ash.".to_owned()));
+    assert!(effective(skald, &world).await.contains(&"Ash.".to_owned()));
 }
 
-#[tokio::test]
-async fn the_rows_of_a_change_come_in_pages() {
-    let skald = start().await;
+async fn the_rows_of_a_change_come_in_pages(skald: &Fixture) {
     let world = skald.imported().await;
     let operations: Vec<_> = (0..5).map(|n| create(&format!("n{n}"), "x")).collect();
     skald.apply("c1", &world, 1, operations).await.expect("applied");
@@ -199,9 +183,7 @@ async fn the_rows_of_a_change_come_in_pages() {
     assert_eq!(names, ["n0", "n1", "n2", "n3", "n4"]);
 }
 
-#[tokio::test]
-async fn changes_of_large_entries_are_answered_with_what_fits() {
-    let skald = start().await;
+async fn changes_of_large_entries_are_answered_with_what_fits(skald: &Fixture) {
     let mut world = skald.imported().await;
     let content = "A line of a very long chronicle.\n".repeat(50_000);
     let mut large = Vec::new();
@@ -228,9 +210,7 @@ async fn changes_of_large_entries_are_answered_with_what_fits() {
     assert!(undone.into_inner().change.is_some());
 }
 
-#[tokio::test]
-async fn a_malformed_change_is_refused_by_its_field() {
-    let skald = start().await;
+async fn a_malformed_change_is_refused_by_its_field(skald: &Fixture) {
     let world = skald.imported().await;
     let unknown = vec![pb::Operation::default()];
     let refusal = skald.apply("c1", &world, 1, unknown).await;
@@ -246,4 +226,17 @@ async fn a_malformed_change_is_refused_by_its_field() {
         Code::InvalidArgument,
         Reason::FieldInvalid,
     );
+}
+
+both! {
+    an_applied_change_is_in_effect_recorded_and_can_be_taken_back
+    a_stale_change_names_both_revisions
+    a_repeated_change_is_replayed_and_another_under_its_id_is_refused
+    operations_that_do_not_hold_are_named_each
+    a_closed_change_never_applies
+    an_undo_over_a_later_change_names_the_rows
+    a_reset_leaves_the_authored_world_and_can_be_taken_back
+    the_rows_of_a_change_come_in_pages
+    changes_of_large_entries_are_answered_with_what_fits
+    a_malformed_change_is_refused_by_its_field
 }

@@ -6,7 +6,7 @@ use wire::{
     lorebook::v1::{self as pb, EntryPosition, ListWorldsRequest, WorldView},
 };
 
-use crate::support::{BOOK, by, is_replay, refused, start};
+use crate::support::{BOOK, Fixture, by, is_replay, refused};
 
 fn named(request_id: &str) -> UploadHeader {
     UploadHeader {
@@ -16,9 +16,7 @@ fn named(request_id: &str) -> UploadHeader {
     }
 }
 
-#[tokio::test]
-async fn a_file_becomes_one_world_of_revision_one_with_a_report() {
-    let skald = start().await;
+async fn a_file_becomes_one_world_of_revision_one_with_a_report(skald: &Fixture) {
     let answer = skald.upload("ada", named("r1"), BOOK.as_bytes()).await.expect("imported");
     let answer = answer.into_inner();
     let (world, report) = (answer.world.expect("a world"), answer.report.expect("a report"));
@@ -40,9 +38,7 @@ async fn a_file_becomes_one_world_of_revision_one_with_a_report() {
     assert_eq!(wolves.extra_json, r#"{"mine":{"a":1}}"#);
 }
 
-#[tokio::test]
-async fn a_retry_answers_the_same_world_and_another_file_under_its_id_is_refused() {
-    let skald = start().await;
+async fn a_retry_answers_the_same_world_and_another_file_under_its_id_is_refused(skald: &Fixture) {
     let first = skald.upload("ada", named("r1"), BOOK.as_bytes()).await.expect("imported");
     let again = skald.upload("ada", named("r1"), BOOK.as_bytes()).await.expect("replayed");
     assert_eq!(first.get_ref(), again.get_ref());
@@ -55,9 +51,7 @@ async fn a_retry_answers_the_same_world_and_another_file_under_its_id_is_refused
     assert_eq!(list.expect("listed").into_inner().worlds.len(), 1);
 }
 
-#[tokio::test]
-async fn validation_alone_stores_nothing() {
-    let skald = start().await;
+async fn validation_alone_stores_nothing(skald: &Fixture) {
     let header = UploadHeader { validate_only: true, ..named("r1") };
     let answer = skald.upload("ada", header, BOOK.as_bytes()).await.expect("validated");
     let answer = answer.into_inner();
@@ -67,16 +61,12 @@ async fn validation_alone_stores_nothing() {
     skald.upload("ada", named("r1"), BOOK.as_bytes()).await.expect("the id is still free");
 }
 
-#[tokio::test]
-async fn a_file_that_names_no_world_is_named_by_its_file() {
-    let skald = start().await;
+async fn a_file_that_names_no_world_is_named_by_its_file(skald: &Fixture) {
     let answer = skald.upload("ada", named(""), br#"{"entries":{}}"#).await.expect("imported");
     assert_eq!(answer.into_inner().world.expect("a world").name, "north");
 }
 
-#[tokio::test]
-async fn what_is_no_lorebook_is_refused_with_its_place_and_nothing_is_stored() {
-    let skald = start().await;
+async fn what_is_no_lorebook_is_refused_with_its_place_and_nothing_is_stored(skald: &Fixture) {
     let unusable = |bytes: &'static [u8]| skald.upload("ada", named("r1"), bytes);
     refused(unusable(b"{").await, Code::InvalidArgument, Reason::FileUnusable);
     refused(unusable(b"{}").await, Code::InvalidArgument, Reason::FileUnusable);
@@ -89,10 +79,8 @@ async fn what_is_no_lorebook_is_refused_with_its_place_and_nothing_is_stored() {
     skald.upload("ada", named("r1"), BOOK.as_bytes()).await.expect("the id is still free");
 }
 
-#[tokio::test]
-async fn a_chunk_is_at_most_one_mebibyte() {
+async fn a_chunk_is_at_most_one_mebibyte(skald: &Fixture) {
     use pb::import_world_request::Part;
-    let skald = start().await;
     let parts = [Part::Header(named("r1")), Part::Chunk(vec![b' '; (1 << 20) + 1])];
     let parts = parts.map(|part| pb::ImportWorldRequest { part: Some(part) });
     let refusal = skald.worlds().import_world(by("ada", futures::stream::iter(parts))).await;
@@ -100,18 +88,25 @@ async fn a_chunk_is_at_most_one_mebibyte() {
     assert!(refusal.message().starts_with("chunk "), "{refusal:?}");
 }
 
-#[tokio::test]
-async fn a_world_is_named_after_the_last_segment_of_its_files_name() {
-    let skald = start().await;
+async fn a_world_is_named_after_the_last_segment_of_its_files_name(skald: &Fixture) {
     let header = UploadHeader { file_name: "../../etc/passwd".into(), ..named("r1") };
     let answer = skald.upload("ada", header, br#"{"entries":{}}"#).await.expect("imported");
     assert_eq!(answer.into_inner().world.expect("a world").name, "passwd");
 }
 
-#[tokio::test]
-async fn the_header_comes_first() {
-    let skald = start().await;
+async fn the_header_comes_first(skald: &Fixture) {
     let request = by("ada", futures::stream::iter(Vec::new()));
     let refusal = skald.worlds().import_world(request).await;
     refused(refusal, Code::InvalidArgument, Reason::FieldInvalid);
+}
+
+both! {
+    a_file_becomes_one_world_of_revision_one_with_a_report
+    a_retry_answers_the_same_world_and_another_file_under_its_id_is_refused
+    validation_alone_stores_nothing
+    a_file_that_names_no_world_is_named_by_its_file
+    what_is_no_lorebook_is_refused_with_its_place_and_nothing_is_stored
+    a_chunk_is_at_most_one_mebibyte
+    a_world_is_named_after_the_last_segment_of_its_files_name
+    the_header_comes_first
 }

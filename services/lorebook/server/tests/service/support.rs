@@ -11,7 +11,7 @@ use host::{
     gate::Services,
     link::{Link, Peer, local},
     shutdown::Shutdown,
-    status,
+    status, testing,
 };
 use kernel::{ManualClock, Principal, Subject, TenantId, Timestamp};
 use lorebook::Config;
@@ -57,13 +57,23 @@ pub struct Fixture {
     _tokens: NamedTempFile,
 }
 
-/// Starts a lorebook whose clock stands still.
-pub async fn start() -> Fixture {
+/// A lorebook on a fresh file, whose clock stands still.
+pub async fn on_sqlite() -> Fixture {
     let folder = tempfile::tempdir().expect("a folder");
     let data = DataFolder::open(folder.path()).expect("ours");
+    start(Place::Folder(data), folder).await
+}
+
+/// The same on a fresh PostgreSQL database, where there is one.
+pub async fn on_postgres() -> Option<Fixture> {
+    let url = testing::postgres().await?;
+    let folder = tempfile::tempdir().expect("a folder");
+    Some(start(Place::Postgres { url, connections: 4 }, folder).await)
+}
+
+async fn start(place: Place, folder: TempDir) -> Fixture {
     let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_796_016_926_000_000)));
-    let config = Config { place: Place::Folder(data) };
-    let server = lorebook::build(config, clock).await.expect("built");
+    let server = lorebook::build(Config { place }, clock).await.expect("built");
     let tokens = NamedTempFile::new().expect("a file");
     let text = TOKENS.replace("ADA", &hash_token("ada")).replace("BOB", &hash_token("bob"));
     std::fs::write(tokens.path(), text).expect("written");

@@ -4,11 +4,13 @@ use prost_types::FieldMask;
 use tonic::Code;
 use wire::{
     common::v1::{Reason, UploadHeader},
-    lorebook::v1::{ListWorldsRequest, UpdateWorldRequest, World, WorldView},
+    lorebook::v1::{
+        CreateWorldRequest, ListWorldsRequest, ScanSettings, UpdateWorldRequest, World, WorldView,
+    },
     mesh::v1::BatchGetWorldsRequest,
 };
 
-use crate::support::{by, refused, start};
+use crate::support::{Fixture, by, is_replay, refused};
 
 fn update(world: &World, paths: &[&str]) -> UpdateWorldRequest {
     let paths = paths.iter().map(|path| (*path).to_owned()).collect();
@@ -19,9 +21,7 @@ fn update(world: &World, paths: &[&str]) -> UpdateWorldRequest {
     }
 }
 
-#[tokio::test]
-async fn another_owners_world_is_as_absent_as_one_that_never_was() {
-    let skald = start().await;
+async fn another_owners_world_is_as_absent_as_one_that_never_was(skald: &Fixture) {
     let world = skald.imported().await;
     let foreign = skald.read("bob", &world.world_id, WorldView::Authored).await;
     let foreign = refused(foreign, Code::NotFound, Reason::NotFound);
@@ -33,9 +33,28 @@ async fn another_owners_world_is_as_absent_as_one_that_never_was() {
     refused(edit, Code::NotFound, Reason::NotFound);
 }
 
-#[tokio::test]
-async fn a_head_is_edited_by_mask_without_moving_the_revision() {
-    let skald = start().await;
+async fn a_world_is_made_empty_once_for_each_request(skald: &Fixture) {
+    let request = |name: &str| CreateWorldRequest {
+        name: name.into(),
+        dynamic_enabled: true,
+        scan: Some(ScanSettings { scan_depth: Some(2), ..Default::default() }),
+        request_id: "r1".into(),
+    };
+    let first = skald.worlds().create_world(by("ada", request(" East "))).await.expect("made");
+    let again = skald.worlds().create_world(by("ada", request("East"))).await.expect("replayed");
+    assert!(is_replay(&again) && !is_replay(&first));
+    let world = first.into_inner().world.expect("a world");
+    assert_eq!(again.into_inner().world, Some(world.clone()));
+    assert_eq!((world.name.as_str(), world.content_revision, world.entry_count), ("East", 1, 0));
+    assert!(world.enabled && world.dynamic_enabled && !world.embedded);
+    assert_eq!(world.scan.expect("settings").scan_depth, Some(2));
+    let other = skald.worlds().create_world(by("ada", request("West"))).await;
+    refused(other, Code::AlreadyExists, Reason::RequestIdReused);
+    let nameless = skald.worlds().create_world(by("ada", request(""))).await;
+    refused(nameless, Code::InvalidArgument, Reason::FieldInvalid);
+}
+
+async fn a_head_is_edited_by_mask_without_moving_the_revision(skald: &Fixture) {
     let mut world = skald.imported().await;
     world.name = "South".into();
     world.enabled = false;
@@ -50,9 +69,30 @@ async fn a_head_is_edited_by_mask_without_moving_the_revision() {
     assert!(!answer.expect("edited").into_inner().world.expect("a world").enabled);
 }
 
-#[tokio::test]
-async fn a_malformed_edit_is_refused_by_its_field() {
-    let skald = start().await;
+async fn a_retry_is_told_by_what_its_mask_names_and_by_nothing_else(skald: &Fixture) {
+    let mut world = skald.imported().await;
+    world.name = "South".into();
+    let named = |world: &World, paths: &[&str]| UpdateWorldRequest {
+        request_id: "r1".into(),
+        ..update(world, paths)
+    };
+    let request = named(&world, &["name"]);
+    let first = skald.worlds().update_world(by("ada", request)).await.expect("edited");
+    let first = first.into_inner().world.expect("a world");
+    // As the caller reads the world by now: another etag, and what the mask does not name.
+    let retried = World { enabled: false, scan: None, ..first.clone() };
+    let again = skald.worlds().update_world(by("ada", named(&retried, &["name"]))).await;
+    let again = again.expect("replayed");
+    assert!(is_replay(&again));
+    assert_eq!(again.into_inner().world, Some(first.clone()));
+    let other = World { name: "East".into(), ..first.clone() };
+    for other in [named(&other, &["name"]), named(&first, &["name", "enabled"])] {
+        let other = skald.worlds().update_world(by("ada", other)).await;
+        refused(other, Code::AlreadyExists, Reason::RequestIdReused);
+    }
+}
+
+async fn a_malformed_edit_is_refused_by_its_field(skald: &Fixture) {
     let mut world = skald.imported().await;
     let unknown = skald.worlds().update_world(by("ada", update(&world, &["etag"]))).await;
     refused(unknown, Code::InvalidArgument, Reason::FieldInvalid);
@@ -71,9 +111,7 @@ async fn a_malformed_edit_is_refused_by_its_field() {
     refused(long, Code::ResourceExhausted, Reason::LimitExceeded);
 }
 
-#[tokio::test]
-async fn worlds_are_listed_in_pages() {
-    let skald = start().await;
+async fn worlds_are_listed_in_pages(skald: &Fixture) {
     for name in ["c", "a", "b"] {
         let header = UploadHeader { file_name: name.into(), ..Default::default() };
         skald.upload("ada", header, br#"{"entries":{}}"#).await.expect("imported");
@@ -93,9 +131,7 @@ async fn worlds_are_listed_in_pages() {
     refused(altered, Code::InvalidArgument, Reason::PageTokenInvalid);
 }
 
-#[tokio::test]
-async fn the_mesh_reads_many_worlds_and_only_the_mesh() {
-    let skald = start().await;
+async fn the_mesh_reads_many_worlds_and_only_the_mesh(skald: &Fixture) {
     let world = skald.imported().await;
     let request =
         || BatchGetWorldsRequest { world_ids: vec!["gone".into(), world.world_id.clone()] };
@@ -103,4 +139,14 @@ async fn the_mesh_reads_many_worlds_and_only_the_mesh() {
     assert_eq!(found.worlds, std::slice::from_ref(&world));
     let foreign = skald.lore("bob").batch_get_worlds(request()).await.expect("read").into_inner();
     assert!(foreign.worlds.is_empty());
+}
+
+both! {
+    a_world_is_made_empty_once_for_each_request
+    another_owners_world_is_as_absent_as_one_that_never_was
+    a_head_is_edited_by_mask_without_moving_the_revision
+    a_retry_is_told_by_what_its_mask_names_and_by_nothing_else
+    a_malformed_edit_is_refused_by_its_field
+    worlds_are_listed_in_pages
+    the_mesh_reads_many_worlds_and_only_the_mesh
 }

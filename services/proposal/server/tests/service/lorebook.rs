@@ -220,6 +220,13 @@ impl WorldService for Lorebook {
         Err(Status::unimplemented("not here"))
     }
 
+    async fn create_world(
+        &self,
+        _: Request<pb::CreateWorldRequest>,
+    ) -> Result<Response<pb::CreateWorldResponse>, Status> {
+        Err(Status::unimplemented("not here"))
+    }
+
     async fn get_world(
         &self,
         request: Request<pb::GetWorldRequest>,

@@ -70,12 +70,9 @@ const MATCH_FIELDS: [&str; 6] = [
     "match_creator_notes",
 ];
 
-/// `within` is where a field of the request lies: nothing, or the place of a batch's edit with its dot.
-pub fn create(
-    within: &str,
-    request: &pb::CreateEntryRequest,
-    new: EntryId,
-) -> Result<Edit, Status> {
+/// `within` is where a field of the request lies: nothing, or the place of a batch's edit with its dot. The new row is
+/// named once it is known which attempt makes it.
+pub fn create(within: &str, request: &pb::CreateEntryRequest) -> Result<Edit, Status> {
     let entry = request.entry.as_ref();
     let entry = entry.ok_or_else(|| invalid(format!("{within}entry"), "is missing"))?;
     let place = Place(format!("{within}entry"));
@@ -88,7 +85,7 @@ pub fn create(
     }
     let fields = place.patch(entry, &paths, &request.keys_text)?;
     let body = Box::new(fields.apply(&EntryBody::default()));
-    Ok(Edit::Create { id: new, body, locked: entry.locked })
+    Ok(Edit::Create { id: EntryId::derived(&[]), body, locked: entry.locked })
 }
 
 /// As [`create`]; what the mask does not name is not looked at.
@@ -123,17 +120,13 @@ pub fn reorder(request: &pb::ReorderEntriesRequest) -> Result<Edit, Status> {
     Ok(Edit::Reorder { ids: ids.collect::<Result<_, _>>()? })
 }
 
-/// The edits of a batch; `new_id` names what the edit at a place creates.
-pub fn batch(
-    request: &pb::BatchEditEntriesRequest,
-    new_id: impl Fn(usize) -> EntryId,
-) -> Result<Vec<Edit>, Status> {
+pub fn batch(request: &pb::BatchEditEntriesRequest) -> Result<Vec<Edit>, Status> {
     field::at_most("edits", request.edits.len(), "edits", limits::EDITS_MAX)?;
     let edit = |(at, edit): (usize, &pb::EntryEdit)| match &edit.edit {
         Some(Step::Create(request)) => {
             let within = format!("edits[{at}].create.");
             alone(&within, &request.world_id, &request.request_id)?;
-            create(&within, request, new_id(at))
+            create(&within, request)
         }
         Some(Step::Update(request)) => {
             let within = format!("edits[{at}].update.");

@@ -18,6 +18,18 @@ use crate::store::{
     rows::{ChangeRow, Rows, Transaction, Writer},
 };
 
+/// What a record is made from, beyond its rows and revisions.
+struct Draft<'d> {
+    id: &'d ChangeId,
+    origin: Origin,
+    operations: Vec<Operation>,
+    rationales: Vec<String>,
+    summary: &'d str,
+    labels: BTreeMap<String, String>,
+    reverts: Option<ChangeId>,
+    request: Option<Digest>,
+}
+
 pub async fn apply(
     mut rows: Transaction,
     owner: &Owner,
@@ -176,18 +188,6 @@ async fn made(
 ) -> Result<Option<Change>, StoreError> {
     replayed(rows, attempt).await?;
     applied(rows, owner, id).await
-}
-
-/// What a record is made from, beyond its rows and revisions.
-struct Draft<'d> {
-    id: &'d ChangeId,
-    origin: Origin,
-    operations: Vec<Operation>,
-    rationales: Vec<String>,
-    summary: &'d str,
-    labels: BTreeMap<String, String>,
-    reverts: Option<ChangeId>,
-    request: Option<Digest>,
 }
 
 /// Writes a plan's rows, moves the revision by one, and records the change.
