@@ -97,6 +97,8 @@ pub const WORLD_KEY_BYTES_MAX: usize = 2 * MIB;
 pub const EXPANDED_KEY_BYTES_MAX: usize = 256 * KIB;
 /// An entry's or a selection's scan depth: the widest that SillyTavern knows.
 pub const SCAN_DEPTH_MAX: u32 = 1_000;
+/// Entries that a scan looks at, counted again in each of its passes.
+pub const SCAN_LOOKS_MAX: usize = 2_000_000;
 /// Times that a request reads a world's keys with macros anew, after lore that wrote variables.
 pub const KEY_EXPANSIONS_MAX: usize = 64;
 /// Messages scanned for keys when the request names no number.

@@ -1,8 +1,9 @@
 //! Which lore a text brings up: SillyTavern 1.19's semantics without its defects.
 //!
 //! Books are interleaved by the candidate order; passes run over the messages, then over what
-//! fired entries say. Documented divergences: see `Defects`; decorators of the V3 specification
-//! (`decorators`); a world's own scan settings stand between an entry's and the request's.
+//! fired entries say. What differs from SillyTavern: `Defects`, decorators of the V3 specification
+//! (`decorators`), and a world's own scan settings, which stand between an entry's and the request's;
+//! the page for people is docs/lore.md.
 
 mod blocks;
 mod candidates;

@@ -35,6 +35,8 @@ codes! {
             "keys with macros expand to more bytes than one scan compiles; so many match nothing";
         KeyExpansionsLimit "LORE_KEY_EXPANSIONS_LIMIT"
             "lore wrote variables in more passes than keys with macros are read anew; they keep what they read last";
+        PassesLimit "LORE_PASSES_LIMIT"
+            "as many entries were looked at, over all passes, as one scan may; it ended";
         RegexInvalid "LORE_REGEX_INVALID"
             "a key between slashes is no pattern and counts as plain text";
         RegexStepsExhausted "LORE_REGEX_STEPS_EXHAUSTED"

@@ -50,6 +50,8 @@ pub(super) struct Scan<'s> {
     /// A text with macros was expanded since the keys were: variables may have moved.
     pub wrote: bool,
     key_expansions: usize,
+    /// Entries looked at so far, pass by pass.
+    looks: usize,
     /// Groups that an entry which fired is in.
     pub taken: HashSet<String>,
     /// Candidates that lost a group.
@@ -129,6 +131,7 @@ impl<'s> Scan<'s> {
             state: State::Initial,
             wrote: false,
             key_expansions: 1,
+            looks: 0,
             taken: HashSet::new(),
             lost: HashSet::new(),
             said: HashSet::new(),
@@ -152,6 +155,15 @@ impl<'s> Scan<'s> {
         while let Some(state) = next {
             let steps_max = self.request.settings.max_recursion_steps;
             if steps_max > 0 && self.passes >= steps_max {
+                break;
+            }
+            if self.looks > limits::SCAN_LOOKS_MAX {
+                self.search.diagnostics.push(Diagnostic {
+                    code: Code::PassesLimit,
+                    world: None,
+                    entry: None,
+                    detail: format!("ended after {} passes", self.passes),
+                });
                 break;
             }
             self.passes += 1;
@@ -250,6 +262,7 @@ impl<'s> Scan<'s> {
             .copied()
             .filter(|&at| self.standing[at] == Standing::Open)
             .collect();
+        self.looks += open.len();
         let mut fresh = Vec::new();
         for at in open {
             match self.eligible(at, state) {

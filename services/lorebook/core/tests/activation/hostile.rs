@@ -100,6 +100,17 @@ fn explosive_patterns_that_need_backtracking_end_and_say_so() {
 }
 
 #[test]
+fn a_long_chain_beside_many_patterns_ends_and_says_so() {
+    let patterns = vec![entry(&["/never[0-9]/"], "x"); 2_500];
+    let chain = (0..900).map(|at| entry(&[&format!("key{at}")], &format!("key{}", at + 1)));
+    let entries = chain.chain(patterns);
+    let mut scene = Scene::new(entries, "key0").set(|r| r.context_tokens = 1_000_000);
+    let activation = scene.run();
+    assert_eq!(codes(&activation), ["LORE_PASSES_LIMIT"]);
+    assert!((700..900).contains(&activation.entries.len()), "{}", activation.entries.len());
+}
+
+#[test]
 fn all_of_them_together_share_one_budget_and_plain_keys_fire_all_the_same() {
     let shapes = DECIDED.into_iter().chain(BOUNDED);
     let hostile = shapes.map(|(pattern, _)| entry(&[pattern], "x"));

@@ -180,6 +180,34 @@ fn the_cooldown_behind_a_sticky_effect_outlives_a_swipe_on_the_spot() {
 }
 
 #[test]
+fn the_cooldown_behind_a_sticky_effect_stays_when_messages_go_and_not_on_their_branch() {
+    let body = || [timed(entry(&["k"], "x"), 1, 4)];
+    let mut newest = Chain::new(body());
+    newest.says("-", &[]).says("k", &[0]).says("-", &[]).deletes(1);
+    newest.regenerates("k", &[]).says("k", &[]).says("k", &[]).says("k", &[]).says("k", &[]);
+    newest.says("k", &[0]);
+    // Whoever gives the state before the swiped message has never seen the sticky effect end.
+    let mut branch = Chain::new(body());
+    branch.says("-", &[]).says("k", &[0]).says("-", &[]);
+    branch.length = 2;
+    branch.swipes("k", &[0]).says("k", &[]);
+}
+
+#[test]
+fn a_swipe_over_the_turn_in_which_an_effect_ended_ends_it_again() {
+    let mut chain = Chain::new([timed(entry(&["k"], "x"), 2, 2)]);
+    chain.says("k", &[0]).says("-", &[0]).says("-", &[]).swipes("k", &[]).says("k", &[]);
+    chain.says("k", &[0]).says("-", &[0]).says("k", &[]);
+}
+
+#[test]
+fn deletions_down_to_where_an_effect_began_take_it_back_and_no_further() {
+    let mut chain = Chain::new([timed(entry(&["k"], "x"), 6, 0)]);
+    chain.says("-", &[]).says("k", &[0]).says("-", &[0]).says("-", &[0]);
+    chain.deletes(1).says("-", &[0]).deletes(2).regenerates("-", &[]).says("-", &[]);
+}
+
+#[test]
 fn branches_do_not_see_each_others_effects() {
     let mut left = Chain::new([timed(entry(&["k"], "x"), 3, 0)]);
     left.says("-", &[]);

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use kernel::{EntryId, WorldId};
 use lorebook_core::{
-    CharacterFilter, Entry, EntryBody, EntryRole, GenerationType, Position, SelectiveLogic, World,
-    WorldSettings,
+    Entry, GenerationType, World, WorldSettings,
     activation::{
         Activated, Activation, CandidateOrder, CharacterContext, CompiledWorld, Defects, Effect,
         MacroExpander, Message, Place, Request, ScriptedRolls, Settings, Source, SourceKind,
         TextSources, TimedState, Tools, Words, activate, blocks, by_order,
     },
+    import::import_value,
     matcher::HitCache,
 };
 use serde_json::{Map, Value, json};
@@ -133,15 +133,13 @@ fn source<'c>(book: &'c Value, names: &mut Names<'c>, defects: Defects) -> Sourc
         embedded: false,
         settings: WorldSettings::default(),
     };
-    let mut entries: Vec<Entry> = list(&book["entries"]).map(entry).collect();
-    entries.sort_by_key(|entry| entry.uid);
     let kind = match text(&book["source"]) {
         "chat" => SourceKind::Session,
         "persona" => SourceKind::User,
         "character" => SourceKind::Character,
         _ => SourceKind::Global,
     };
-    Source { world: Arc::new(CompiledWorld::with_defects(world, entries, defects)), kind }
+    Source { world: Arc::new(CompiledWorld::with_defects(world, entries(book), defects)), kind }
 }
 
 fn timed<'c>(file: &'c Value, sources: &[Source], names: &mut Names<'c>) -> TimedState {
@@ -175,62 +173,17 @@ fn effect_of<'c>(
     }
 }
 
-// An entry of the format, read as one that its editor has completed.
-fn entry(file: &Value) -> Entry {
-    let uid = file["uid"].as_i64().unwrap_or(0);
-    let flag = |name: &str, default: bool| file[name].as_bool().unwrap_or(default);
-    let number = |name: &str, default: f64| file[name].as_f64().unwrap_or(default);
-    let fresh = EntryBody::default();
-    let filter = file["characterFilter"].as_object().map(|filter| CharacterFilter {
-        is_exclude: filter.get("isExclude").and_then(Value::as_bool).unwrap_or(false),
-        names: filter.get("names").map(strings).unwrap_or_default(),
-        tags: filter.get("tags").map(strings).unwrap_or_default(),
-    });
-    let body = EntryBody {
-        comment: text(&file["comment"]).to_owned(),
-        content: text(&file["content"]).to_owned(),
-        keys: strings(&file["key"]),
-        secondary_keys: strings(&file["keysecondary"]),
-        selective: flag("selective", true),
-        selective_logic: SelectiveLogic::from_number(file["selectiveLogic"].as_i64().unwrap_or(0)),
-        constant: flag("constant", false),
-        vectorized: flag("vectorized", false),
-        enabled: !flag("disable", false),
-        order: number("order", fresh.order),
-        position: Position::from_number(file["position"].as_i64().unwrap_or(0)),
-        depth: whole(&file["depth"]).unwrap_or(fresh.depth),
-        role: file["role"].as_i64().and_then(EntryRole::from_number).unwrap_or_default(),
-        outlet_name: text(&file["outletName"]).to_owned(),
-        ignore_budget: flag("ignoreBudget", false),
-        exclude_recursion: flag("excludeRecursion", false),
-        prevent_recursion: flag("preventRecursion", false),
-        delay_until_recursion: match &file["delayUntilRecursion"] {
-            Value::Bool(delayed) => u32::from(*delayed),
-            other => whole(other).unwrap_or(0),
-        },
-        probability: number("probability", fresh.probability),
-        use_probability: flag("useProbability", fresh.use_probability),
-        group: text(&file["group"]).to_owned(),
-        group_override: flag("groupOverride", false),
-        group_weight: number("groupWeight", fresh.group_weight),
-        use_group_scoring: file["useGroupScoring"].as_bool(),
-        scan_depth: whole(&file["scanDepth"]),
-        case_sensitive: file["caseSensitive"].as_bool(),
-        match_whole_words: file["matchWholeWords"].as_bool(),
-        match_persona_description: flag("matchPersonaDescription", false),
-        match_character_description: flag("matchCharacterDescription", false),
-        match_character_personality: flag("matchCharacterPersonality", false),
-        match_character_depth_prompt: flag("matchCharacterDepthPrompt", false),
-        match_scenario: flag("matchScenario", false),
-        match_creator_notes: flag("matchCreatorNotes", false),
-        sticky: whole(&file["sticky"]),
-        cooldown: whole(&file["cooldown"]),
-        delay: whole(&file["delay"]),
-        triggers: strings(&file["triggers"]),
-        character_filter: filter,
-        ..fresh
-    };
-    Entry::authored(entry_id(uid), uid, uid, body)
+// The entries of a book as an import reads them: absent fields as in a newly created one.
+fn entries(book: &Value) -> Vec<Entry> {
+    let numbered = list(&book["entries"]).enumerate();
+    let numbered: Map<String, Value> =
+        numbered.map(|(at, entry)| (at.to_string(), entry.clone())).collect();
+    let imported = import_value(json!({ "entries": numbered })).expect("a book of the format");
+    let rows = imported.rows.into_iter();
+    let mut entries: Vec<Entry> =
+        rows.map(|row| Entry::authored(entry_id(row.uid), row.uid, row.uid, row.body)).collect();
+    entries.sort_by_key(|entry| entry.uid);
+    entries
 }
 
 fn request(input: &Value, defects: Defects) -> Request {

@@ -1,6 +1,6 @@
 //! Where the keys of one table were found.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Diagnostic, RECURSION, Search, Spot, Texts, Window};
 use crate::{
@@ -15,6 +15,8 @@ pub struct Seen {
     /// Per plain key that was found the newest message and the extras that hold it. Of many keys
     /// few are found, and a list of all would push the automaton out of the processor's cache.
     places: HashMap<u32, Places>,
+    /// Patterns that ran out of steps, each said once.
+    exhausted: HashSet<u32>,
     /// Per window what is known of each pattern.
     patterns: HashMap<Window, Vec<Verdict>>,
 }
@@ -64,7 +66,6 @@ impl Seen {
     ) -> bool {
         let Search { windows, steps, diagnostics, .. } = search;
         let haystack = windows.entry(window).or_insert_with(|| Haystack::new(texts.joined(window)));
-        let mut exhausted = false;
         let verdicts = self.patterns.entry(window).or_insert_with(|| match table.pattern_set() {
             Some(set) => set.run(table.patterns(), haystack, steps),
             None => vec![Verdict::Unknown; table.patterns().len()],
@@ -72,18 +73,13 @@ impl Seen {
         let verdict = &mut verdicts[id as usize];
         if *verdict == Verdict::Unknown {
             let found = table.patterns()[id as usize].is_match(haystack, steps);
-            exhausted = found.is_err();
             *verdict = if found == Ok(true) { Verdict::Matches } else { Verdict::Misses };
-        }
-        let found = *verdict == Verdict::Matches;
-        if exhausted {
-            let detail = table.patterns()[id as usize].source();
-            let code = Code::RegexStepsExhausted;
-            let said = Diagnostic::of_world(code, &world.world.id, detail);
-            if !diagnostics.contains(&said) {
-                diagnostics.push(said);
+            if found.is_err() && self.exhausted.insert(id) {
+                let detail = table.patterns()[id as usize].source();
+                let code = Code::RegexStepsExhausted;
+                diagnostics.push(Diagnostic::of_world(code, &world.world.id, detail));
             }
         }
-        found
+        *verdict == Verdict::Matches
     }
 }
