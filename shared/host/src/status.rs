@@ -53,12 +53,6 @@ pub fn already_exists(reason: Reason, kind: &str, id: &str, why: impl Into<Strin
     Refusal::new(reason, why.clone()).resource(kind, id, why).into()
 }
 
-/// RESOURCE_EXHAUSTED: `field` holds `value` where the limit is `limit`.
-pub fn limit_exceeded(field: &str, value: u64, limit: u64) -> Status {
-    let why = format!("{field} holds {value}, at most {limit} are allowed");
-    limit_told(field, why, limit).fact("value", value.to_string()).into()
-}
-
 /// RESOURCE_EXHAUSTED: `field` has `value` characters, bytes or whatever `unit` names, where the limit is `limit`.
 pub fn over(field: &str, value: usize, unit: &str, limit: usize) -> Status {
     let why = format!("{field} has {value} {unit}, at most {limit} are allowed");

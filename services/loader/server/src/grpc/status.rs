@@ -1,8 +1,8 @@
 //! Errors become statuses, in one place.
 
 use host::status::{
-    Refusal, aborted, data_loss, internal, invalid, limit_exceeded, limit_told, not_found, over,
-    precondition, store,
+    Refusal, aborted, data_loss, internal, invalid, limit_told, not_found, over, precondition,
+    store,
 };
 use kernel::{
     SessionId, TemplateId,
@@ -75,7 +75,7 @@ fn write_status(error: WriteError) -> Status {
         WriteError::EtagMismatch { kind, id } => {
             aborted(Reason::EtagMismatch, kind, &id, "the etag is not the present one")
         }
-        WriteError::Full { what, max } => limit_exceeded(what, max as u64 + 1, max as u64),
+        WriteError::Full { what, max } => over("owner", max + 1, what, max),
         WriteError::Running { part, sessions } => running(part_running(part), &sessions),
     }
 }
@@ -83,7 +83,7 @@ fn write_status(error: WriteError) -> Status {
 pub fn user_status(error: InvalidUser) -> Status {
     match error {
         InvalidUser::NameEmpty => invalid("name", "is empty"),
-        InvalidUser::NameControl => invalid("name", "holds a control character"),
+        InvalidUser::NameControl => invalid("name", "has a control character"),
         InvalidUser::NameTooLong(chars) => over("name", chars, "characters", USER_NAME_CHARS_MAX),
         InvalidUser::DescriptionTooLong(chars) => {
             over("description", chars, "characters", USER_DESCRIPTION_CHARS_MAX)

@@ -6,7 +6,10 @@ use loader_core::compile::{
 };
 use wire::loader::v1 as pb;
 
-use super::profile::{diagnostics, segment_summary};
+use super::{
+    left_out,
+    profile::{diagnostics, segment_summary},
+};
 use crate::profiles::Compiled;
 
 pub fn explanation(compiled: Compiled) -> pb::ExplainProfileResponse {
@@ -17,12 +20,13 @@ pub fn explanation(compiled: Compiled) -> pb::ExplainProfileResponse {
         segment: Some(segment_summary(segment)),
         from: origin.from.iter().map(|piece| source(piece, audit)).collect(),
     });
-    pb::ExplainProfileResponse {
+    left_out::of_explanation(pb::ExplainProfileResponse {
         segments: segments.collect(),
         lore: audit.lore.iter().map(|lore| explained(lore, audit)).collect(),
         diagnostics: diagnostics(profile.diagnostics, lore_diagnostics),
         fingerprint: profile.fingerprint.to_hex(),
-    }
+        left_out: Vec::new(),
+    })
 }
 
 /// The resource behind a piece's name.

@@ -2,7 +2,7 @@
 
 use host::room::{Field, fit};
 use kernel::limits::ANSWER_BYTES_MAX;
-use wire::loader::v1::{Character, Preset, PreviewProfileResponse};
+use wire::loader::v1::{Character, ExplainProfileResponse, Preset, PreviewProfileResponse};
 
 pub fn of_preset(mut preset: Preset) -> Preset {
     const FIELDS: [Field<Preset>; 2] = [
@@ -22,6 +22,16 @@ pub fn of_preview(mut preview: PreviewProfileResponse) -> PreviewProfileResponse
     ];
     preview.left_out = fit(&mut preview, ANSWER_BYTES_MAX, &FIELDS);
     preview
+}
+
+pub fn of_explanation(mut explanation: ExplainProfileResponse) -> ExplainProfileResponse {
+    const FIELDS: [Field<ExplainProfileResponse>; 3] = [
+        ("segments", |explanation| &mut explanation.segments),
+        ("lore", |explanation| &mut explanation.lore),
+        ("diagnostics", |explanation| &mut explanation.diagnostics),
+    ];
+    explanation.left_out = fit(&mut explanation, ANSWER_BYTES_MAX, &FIELDS);
+    explanation
 }
 
 pub fn of_character(mut character: Character) -> Character {
