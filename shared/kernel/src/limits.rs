@@ -187,8 +187,8 @@ pub const STATE_CACHE_ITEMS_MAX: u64 = 500_000;
 pub const TEXT_CACHE_BYTES_MAX: u64 = 64 * MIB as u64;
 /// Block digests of last requests that a process keeps: about 100 bytes each.
 pub const MARK_CACHE_BLOCKS_MAX: u64 = 200_000;
-/// How long a session may stay half created before the sweeper looks at it.
-pub const PENDING_SESSION_MS: i64 = 60 * 1_000;
+/// How long a session may stay half created before it is forgotten: longer than a peer may take to answer.
+pub const PENDING_SESSION_MS: i64 = 5 * 60 * 1_000;
 /// Characters of a session's title.
 pub const TITLE_CHARS_MAX: usize = 200;
 /// A provider's name, and a model's as the provider knows it.

@@ -255,6 +255,9 @@ fn lasting(answer: &Answer) -> Answer {
 fn settled(change: &pb::Change) -> pb::Change {
     let mut change =
         pb::Change { revertible: false, reverted_by_change_id: String::new(), ..change.clone() };
-    change.rows.iter_mut().for_each(|row| row.content_diff.clear());
+    for row in &mut change.rows {
+        row.content_diff.clear();
+        row.fields.clear();
+    }
     change
 }

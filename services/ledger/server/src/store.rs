@@ -51,8 +51,6 @@ pub struct ListedSession {
 pub struct PendingSession {
     pub owner: Owner,
     pub session: SessionId,
-    /// What is needed in order to finish it; the service's own JSON.
-    pub request: Vec<u8>,
     pub recorded_at: Timestamp,
 }
 

@@ -12,7 +12,6 @@ use ledger_core::{
     Envelope, Lease, Settings, State, decide,
     decide::{AuthoredTurn, Create, CreateWithOpening},
 };
-use serde::{Deserialize, Serialize};
 use wire::{loader::v1 as loader_pb, mesh::v1 as mesh_pb};
 
 use super::{Ledger, actor_of, load::Loaded, turns::TurnView};
@@ -50,12 +49,6 @@ pub struct SessionView {
     pub active_generation: Option<kernel::GenerationId>,
 }
 
-/// What the sweeper needs in order to know whose pending session it is.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct PendingNote {
-    pub principal: kernel::Principal,
-}
-
 // === impl Ledger ===
 
 impl Ledger {
@@ -86,12 +79,10 @@ impl Ledger {
         }
         let decision = self.decide_creation(caller, &session, &new)?;
 
-        let note = PendingNote { principal: caller.principal.clone() };
         self.store()
             .begin_session(&PendingSession {
                 owner: owner.clone(),
                 session: session.clone(),
-                request: serde_json::to_vec(&note).unwrap_or_default(),
                 recorded_at: self.now(),
             })
             .await?;

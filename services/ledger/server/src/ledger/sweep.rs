@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kernel::limits;
 
-use super::{Ledger, session::PendingNote};
+use super::Ledger;
 use crate::error::Result;
 
 /// How often the sweeper looks.
@@ -34,12 +34,7 @@ impl Ledger {
     async fn sweep_once(&self) -> Result<()> {
         let before = self.now().plus_ms(-limits::PENDING_SESSION_MS);
         for pending in self.store().pending_sessions(before, BATCH).await? {
-            let note: Option<PendingNote> = serde_json::from_slice(&pending.request).ok();
-            tracing::info!(
-                session = %pending.session,
-                known = note.is_some(),
-                "a half created session is forgotten"
-            );
+            tracing::info!(session = %pending.session, "a half created session is forgotten");
             self.store().drop_pending(&pending.owner, &pending.session).await?;
         }
         Ok(())

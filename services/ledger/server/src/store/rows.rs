@@ -147,7 +147,6 @@ impl<'r> Columns<'r> {
         Ok(PendingSession {
             owner: self.owner()?,
             session: self.session_id()?,
-            request: self.bytes("pending")?,
             recorded_at: self.time("created_at")?,
         })
     }

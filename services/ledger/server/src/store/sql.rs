@@ -23,7 +23,7 @@ pub(super) const SESSIONS: &str = "
     limit $5";
 
 pub(super) const PENDING: &str = "
-    select tenant, subject, session_id, pending, created_at
+    select tenant, subject, session_id, created_at
     from sessions
     where status = 'pending'
         and created_at < $1
@@ -31,8 +31,8 @@ pub(super) const PENDING: &str = "
     limit $2";
 
 pub(super) const BEGIN_SESSION: &str = "
-    insert into sessions (tenant, subject, session_id, status, pending, title, created_at, head)
-    values ($1, $2, $3, 'pending', $4, '', $5, 0)
+    insert into sessions (tenant, subject, session_id, status, title, created_at, head)
+    values ($1, $2, $3, 'pending', '', $4, 0)
     on conflict (tenant, session_id) do nothing";
 
 pub(super) const DROP_PENDING: &str = "

@@ -68,7 +68,6 @@ impl<D: Database> Store for D {
         let begin = Statement::new(sql::BEGIN_SESSION)
             .of(&pending.owner)
             .bind(pending.session.as_str())
-            .bind(pending.request.as_slice())
             .bind(pending.recorded_at.micros());
         self.write(begin).await.map(drop)
     }

@@ -81,8 +81,9 @@ impl characters::CharacterService for Grpc {
             attempt(caller, METHOD, asked, &asked.request_id, |asked| asked.request_id.clear())?;
         let terms = edit::terms(&card.etag, asked.if_running, attempt)?;
         let updated = self.0.update_character(caller, &id, edits, terms).await.map_err(status)?;
-        let Done { value: Edited { running, .. }, replayed } = updated;
-        let (row, card) = self.0.character(caller, &id).await.map_err(status)?;
+        let Done { value: Edited { row, running }, replayed } = updated;
+        let owner = &caller.principal.owner;
+        let card = self.0.documents.character(owner, &row).await.map_err(status)?;
         let answer = pb::UpdateCharacterResponse {
             character: Some(to_proto::character(row, &card)),
             effective: to_proto::effective(&running).into(),
@@ -101,11 +102,12 @@ impl characters::CharacterService for Grpc {
         let updated = self.0.update_character_book(&caller, &id, edit, terms).await;
         let (done, report) = updated.map_err(status)?;
         let report = Some(to_proto::report(report));
-        let Some(Done { value: Edited { running, .. }, replayed }) = done else {
+        let Some(Done { value: Edited { row, running }, replayed }) = done else {
             let answer = pb::UpdateCharacterBookResponse { report, ..Default::default() };
             return Ok(Response::new(answer));
         };
-        let (row, card) = self.0.character(&caller, &id).await.map_err(status)?;
+        let owner = &caller.principal.owner;
+        let card = self.0.documents.character(owner, &row).await.map_err(status)?;
         let answer = pb::UpdateCharacterBookResponse {
             character: Some(to_proto::character(row, &card)),
             effective: to_proto::effective(&running).into(),

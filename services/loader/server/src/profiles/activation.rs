@@ -220,7 +220,7 @@ fn lore_entry(entry: mesh::ActivatedEntry) -> Result<LoreEntry, Error> {
         source_hash: Digest::from_slice(&entry.source_hash).map_err(unusable)?,
         position,
         content: entry.content,
-        order: entry.order as f64,
+        order: entry.order,
         text_rank: Some(entry.text_rank),
         dynamic: layer == Layer::Dynamic,
         volatile: entry.volatile,

@@ -10,7 +10,7 @@ use kernel::{EntryId, Timestamp, WorldId};
 use lorebook_core::{
     Entry, Layer,
     activation::{Activated, Reason, blocks},
-    change::{Origin, Pair, diff},
+    change::{FieldDiff, Origin, Pair, RowVerb, diff},
     import::{Finding, Report},
 };
 use prost_types::Timestamp as WireTime;
@@ -78,13 +78,40 @@ pub fn change(change: &Change) -> pb::Change {
 pub fn row(pair: &Pair, rationale: Option<&String>, bases: &[Entry]) -> pb::RowChange {
     let over = pair.after.as_ref().and_then(|after| after.supersedes_entry_id.as_ref());
     let base = over.and_then(|id| bases.iter().find(|base| base.id == *id));
+    let told = diff(pair, base);
     room::row(pb::RowChange {
         before: pair.before.as_ref().map(entry),
         after: pair.after.as_ref().map(entry),
-        content_diff: diff(pair, base).map(|row| row.content).unwrap_or_default(),
+        verb: told.as_ref().map_or(pb::RowVerb::Unspecified, |row| verb(row.verb)).into(),
+        fields: told.iter().flat_map(|row| &row.fields).filter_map(field_change).collect(),
+        content_diff: told.map(|row| row.content).unwrap_or_default(),
         rationale: rationale.cloned().unwrap_or_default(),
         left_out: Vec::new(),
     })
+}
+
+/// The content has a diff of its own.
+fn field_change(diff: &FieldDiff) -> Option<pb::FieldChange> {
+    let field = match diff.field {
+        "content" => return None,
+        "comment" => "name",
+        "selective_logic" => "secondary_logic",
+        other => other,
+    };
+    let (before, after) = (diff.before.clone(), diff.after.clone());
+    Some(pb::FieldChange { field: field.to_owned(), before, after })
+}
+
+fn verb(verb: RowVerb) -> pb::RowVerb {
+    match verb {
+        RowVerb::Added => pb::RowVerb::Added,
+        RowVerb::Replaced => pb::RowVerb::Replaced,
+        RowVerb::Suppressed => pb::RowVerb::Suppressed,
+        RowVerb::Updated => pb::RowVerb::Updated,
+        RowVerb::Archived => pb::RowVerb::Archived,
+        RowVerb::Restored => pb::RowVerb::Restored,
+        RowVerb::Deleted => pb::RowVerb::Deleted,
+    }
 }
 
 fn origin(origin: Origin) -> pb::ChangeOrigin {
@@ -228,7 +255,7 @@ fn activated(
         position: position(fired.position).into(),
         depth: fired.depth,
         role: fired.role.name().to_owned(),
-        order: entry::whole(fired.order),
+        order: fired.order,
         outlet_name: fired.outlet.clone(),
         layer: layer(fired.layer).into(),
         reason: reason(fired.reason).to_owned(),

@@ -49,7 +49,7 @@ async fn a_created_entry_has_what_is_given_and_otherwise_the_defaults(skald: &Fi
     let entry = made.entry.expect("an entry");
     assert_eq!(entry.keys, ["/Elf[,;]/", "elves"]);
     assert!(entry.enabled && entry.use_probability && !entry.selective);
-    assert_eq!((entry.order, entry.depth, entry.probability), (100, 4, 100.0));
+    assert_eq!((entry.order, entry.depth, entry.probability), (100.0, 4, 100.0));
     assert_eq!((entry.position(), entry.uid), (EntryPosition::Outlet, 3));
     assert_eq!(made.world.expect("a world").content_revision, 2);
 }
@@ -140,6 +140,8 @@ async fn what_a_new_entry_cannot_hold_is_refused_and_never_dropped(skald: &Fixtu
         (Entry { overlay_action: 1, ..Default::default() }, "entry.overlay_action"),
         (Entry { extra_json: "{}".into(), ..Default::default() }, "entry.extra_json"),
         (Entry { probability: f64::NAN, ..Default::default() }, "entry.probability"),
+        (Entry { order: f64::INFINITY, ..Default::default() }, "entry.order"),
+        (Entry { group_weight: f64::NAN, ..Default::default() }, "entry.group_weight"),
         (Entry { position: 99, ..Default::default() }, "entry.position"),
         (Entry { secondary_logic: 99, ..Default::default() }, "entry.secondary_logic"),
         (
@@ -243,7 +245,7 @@ async fn entries_are_reordered_searched_and_edited_in_batches(skald: &Fixture) {
         Edit::Update(UpdateEntryRequest {
             entry: Some(Entry {
                 entry_id: wolves.entry_id.clone(),
-                order: 7,
+                order: 7.25,
                 ..Default::default()
             }),
             update_mask: mask(&["order"]),
@@ -260,6 +262,7 @@ async fn entries_are_reordered_searched_and_edited_in_batches(skald: &Fixture) {
     assert_eq!(done.entry_ids, [winter.entry_id, wolves.entry_id]);
     let world = done.world.expect("a world");
     assert_eq!((world.content_revision, world.entry_count), (3, 2));
+    assert_eq!(skald.entry(&world.world_id, "Wolves").await.order.to_string(), "7.25");
 }
 
 async fn a_deleted_world_is_gone_and_deleting_it_again_is_fine(skald: &Fixture) {

@@ -112,7 +112,7 @@ async fn books_of_other_programs_import_with_a_report_and_leave_in_ours(skald: &
         assert!(!report.findings.is_empty(), "{program}");
         let entries = shown(skald, &world, WorldView::Authored).await;
         let [winter, wolves] = &entries[..] else { panic!("{program}: {entries:?}") };
-        assert_eq!((winter.name.as_str(), winter.order), ("Winter", 400), "{program}");
+        assert_eq!((winter.name.as_str(), winter.order), ("Winter", 400.0), "{program}");
         assert_eq!((winter.enabled, winter.constant), (true, program != "agnai"), "{program}");
         assert_eq!(wolves.keys, ["wolf", "/wolves?/i"], "{program}");
         assert_eq!((wolves.enabled, wolves.content.as_str()), (false, "Wolves hunt."), "{program}");

@@ -5,7 +5,7 @@ use wire::{
     common::v1::Reason,
     lorebook::v1::{
         self as pb, ChangeOrigin, CreateEntryRequest, GetChangeRequest, Layer, ListChangesRequest,
-        OverlayAction, ResetWorldRequest, RevertChangeRequest, WorldView,
+        OverlayAction, ResetWorldRequest, RevertChangeRequest, RowChange, RowVerb, WorldView,
     },
     mesh::v1::{ApplyChangeRequest, CloseChangeRequest},
 };
@@ -29,6 +29,13 @@ async fn an_applied_change_is_in_effect_recorded_and_can_be_taken_back(skald: &F
     let change = answer.change.expect("a change");
     assert_eq!((change.base_revision, change.applied_revision, change.rows.len()), (1, 2, 2));
     assert!(change.rows[0].content_diff.contains("-The castle stands."), "{:?}", change.rows[0]);
+    assert_eq!((change.rows[0].verb(), change.rows[1].verb()), (RowVerb::Replaced, RowVerb::Added));
+    assert_eq!(change.rows[0].fields, [], "only the content says something else");
+    let named = |row: &RowChange| {
+        let name = row.fields.iter().find(|field| field.field == "name");
+        name.map(|name| (name.before.clone(), name.after.clone()))
+    };
+    assert_eq!(named(&change.rows[1]), Some((String::new(), "Ash".to_owned())));
     let after = change.rows[0].after.as_ref().expect("a row");
     assert_eq!((after.layer(), after.overlay_action()), (Layer::Dynamic, OverlayAction::Replace));
     assert_eq!((&after.supersedes_entry_id, &after.keys), (&castle.entry_id, &castle.keys));

@@ -36,7 +36,6 @@ pub(super) async fn a_pending_session_becomes_live_or_is_forgotten(bench: Bench)
     let pending = |name: &str| PendingSession {
         owner: owner("ada"),
         session: SessionId::new(name).expect("an id"),
-        request: b"{}".to_vec(),
         recorded_at: Timestamp::from_micros(5),
     };
     for name in ["s1", "s2"] {

@@ -213,7 +213,7 @@ const CREATE_SESSION: &str = "
     )
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (tenant, session_id) do update
-    set status = excluded.status, pending = null, title = excluded.title, head = excluded.head,
+    set status = excluded.status, title = excluded.title, head = excluded.head,
         turn_count = excluded.turn_count, settings = excluded.settings
     where sessions.status = 'pending'
         and sessions.subject = excluded.subject";

@@ -1,7 +1,7 @@
 //! Presets, characters and users: what they share; deleted with everything that points at them.
 
 use async_trait::async_trait;
-use kernel::{CharacterId, Digest, Owner, PresetId, SessionId, Timestamp, UserId};
+use kernel::{CharacterId, Digest, Owner, PresetId, Timestamp, UserId};
 use sqlx::Row as _;
 
 use super::{
@@ -135,23 +135,7 @@ impl ResourceStore for Backend {
         reject_running: bool,
         attempt: Option<&Attempt>,
     ) -> Result<Done<Edited<PresetRow>>, WriteError> {
-        let (mut write, answered) = self.begin(owner, attempt).await?;
-        if let Some(running) = answered {
-            let row = presets::by_id(&mut write.tx, owner, preset.id.as_str()).await?;
-            let row = row.ok_or_else(|| gone(Kind::Preset, preset.id.as_str()))?;
-            let value = Edited { row, running: leases::listed(&running)? };
-            return Ok(Done { value, replayed: true });
-        }
-        let edit = Edit {
-            kind: Kind::Preset,
-            id: preset.id.as_str(),
-            revision: preset.revision,
-            reject_running,
-        };
-        let running = edit.check(&mut write.tx, owner).await?;
-        presets::update(&mut write.tx, owner, preset).await?;
-        let row = PresetRow { revision: preset.revision + 1, ..preset.clone() };
-        write.done(leases::list(&running), Edited { row, running }).await
+        self.edit(owner, preset, reject_running, attempt).await
     }
 
     async fn edit_character(
@@ -161,23 +145,7 @@ impl ResourceStore for Backend {
         reject_running: bool,
         attempt: Option<&Attempt>,
     ) -> Result<Done<Edited<CharacterRow>>, WriteError> {
-        let (mut write, answered) = self.begin(owner, attempt).await?;
-        if let Some(running) = answered {
-            let row = characters::by_id(&mut write.tx, owner, character.id.as_str()).await?;
-            let row = row.ok_or_else(|| gone(Kind::Character, character.id.as_str()))?;
-            let value = Edited { row, running: leases::listed(&running)? };
-            return Ok(Done { value, replayed: true });
-        }
-        let edit = Edit {
-            kind: Kind::Character,
-            id: character.id.as_str(),
-            revision: character.revision,
-            reject_running,
-        };
-        let running = edit.check(&mut write.tx, owner).await?;
-        characters::update(&mut write.tx, owner, character).await?;
-        let row = CharacterRow { revision: character.revision + 1, ..character.clone() };
-        write.done(leases::list(&running), Edited { row, running }).await
+        self.edit(owner, character, reject_running, attempt).await
     }
 
     async fn edit_user(
@@ -187,23 +155,7 @@ impl ResourceStore for Backend {
         reject_running: bool,
         attempt: Option<&Attempt>,
     ) -> Result<Done<Edited<UserRow>>, WriteError> {
-        let (mut write, answered) = self.begin(owner, attempt).await?;
-        if let Some(running) = answered {
-            let row = users::by_id(&mut write.tx, owner, user.id.as_str()).await?;
-            let row = row.ok_or_else(|| gone(Kind::User, user.id.as_str()))?;
-            let value = Edited { row, running: leases::listed(&running)? };
-            return Ok(Done { value, replayed: true });
-        }
-        let edit = Edit {
-            kind: Kind::User,
-            id: user.id.as_str(),
-            revision: user.revision,
-            reject_running,
-        };
-        let running = edit.check(&mut write.tx, owner).await?;
-        users::update(&mut write.tx, owner, user).await?;
-        let row = UserRow { revision: user.revision + 1, ..user.clone() };
-        write.done(leases::list(&running), Edited { row, running }).await
+        self.edit(owner, user, reject_running, attempt).await
     }
 
     async fn delete(
@@ -230,29 +182,57 @@ impl ResourceStore for Backend {
     }
 }
 
-/// An edit of a resource that was at a revision.
-struct Edit<'a> {
-    kind: Kind,
-    id: &'a str,
-    revision: u64,
-    reject_running: bool,
-}
+/// A row that is edited as a whole.
+trait Resource: Clone + Send + Sync {
+    const KIND: Kind;
 
-// === impl Edit ===
+    fn id(&self) -> &str;
 
-impl Edit<'_> {
-    /// The sessions that are running with the resource.
-    async fn check(
+    fn revision(&self) -> u64;
+
+    /// The row as its update leaves it.
+    fn updated(&self) -> Self;
+
+    fn by_id(
+        tx: &mut Connection,
+        owner: &Owner,
+        id: &str,
+    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send;
+
+    fn update(
         &self,
         tx: &mut Connection,
         owner: &Owner,
-    ) -> Result<Vec<SessionId>, WriteError> {
-        check_revision(tx, owner, self.kind, self.id, Some(self.revision)).await?;
-        let running = leases::running_with(tx, owner, self.kind, self.id).await?;
-        if self.reject_running {
-            leases::refuse(self.kind.part(), running.clone())?;
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+// === impl Backend ===
+
+impl Backend {
+    /// Writes the row over the one at its revision; `running` are the sessions that run with it.
+    async fn edit<R: Resource>(
+        &self,
+        owner: &Owner,
+        resource: &R,
+        reject_running: bool,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Edited<R>>, WriteError> {
+        let (mut write, answered) = self.begin(owner, attempt).await?;
+        if let Some(running) = answered {
+            let row = R::by_id(&mut write.tx, owner, resource.id()).await?;
+            let row = row.ok_or_else(|| gone(R::KIND, resource.id()))?;
+            let value = Edited { row, running: leases::listed(&running)? };
+            return Ok(Done { value, replayed: true });
         }
-        Ok(running)
+        let (id, expected) = (resource.id(), Some(resource.revision()));
+        check_revision(&mut write.tx, owner, R::KIND, id, expected).await?;
+        let running = leases::running_with(&mut write.tx, owner, R::KIND, id).await?;
+        if reject_running {
+            leases::refuse(R::KIND.part(), running.clone())?;
+        }
+        resource.update(&mut write.tx, owner).await?;
+        let row = resource.updated();
+        write.done(leases::list(&running), Edited { row, running }).await
     }
 }
 

@@ -218,7 +218,13 @@ impl Place {
         known::<pb::SecondaryLogic>(&self.of("secondary_logic"), entry.secondary_logic)?;
         known::<pb::Layer>(&self.of("layer"), entry.layer)?;
         known::<pb::OverlayAction>(&self.of("overlay_action"), entry.overlay_action)?;
-        finite(&self.of("probability"), entry.probability)?;
+        for (name, number) in [
+            ("probability", entry.probability),
+            ("order", entry.order),
+            ("group_weight", entry.group_weight),
+        ] {
+            finite(&self.of(name), number)?;
+        }
         if role(&entry.role).is_none() {
             let why = format!("is {:?}, not system, user or assistant", entry.role);
             return Err(invalid(self.of("role"), why));
@@ -269,8 +275,6 @@ impl Place {
 /// A checked entry as it is stored.
 fn body(entry: &pb::Entry) -> EntryBody {
     let matches = |name: &str| entry.match_sources.iter().any(|source| source == name);
-    #[expect(clippy::cast_precision_loss, reason = "orders and weights are small numbers")]
-    let number = |whole: i64| whole as f64;
     EntryBody {
         comment: entry.name.clone(),
         content: entry.content.clone(),
@@ -281,7 +285,7 @@ fn body(entry: &pb::Entry) -> EntryBody {
         constant: entry.constant,
         vectorized: entry.vectorized,
         enabled: entry.enabled,
-        order: number(entry.order),
+        order: entry.order,
         position: position(entry.position()),
         depth: entry.depth,
         role: role(&entry.role).unwrap_or_default(),
@@ -294,7 +298,7 @@ fn body(entry: &pb::Entry) -> EntryBody {
         use_probability: entry.use_probability,
         group: entry.group.clone(),
         group_override: entry.group_override,
-        group_weight: number(entry.group_weight),
+        group_weight: entry.group_weight,
         use_group_scoring: entry.use_group_scoring,
         scan_depth: entry.scan_depth,
         case_sensitive: entry.case_sensitive,

@@ -22,7 +22,7 @@ pub fn entry(entry: &Entry) -> pb::Entry {
         constant: body.constant,
         vectorized: body.vectorized,
         enabled: body.enabled,
-        order: whole(body.order),
+        order: body.order,
         position: position(body.position).into(),
         depth: body.depth,
         role: body.role.name().to_owned(),
@@ -35,7 +35,7 @@ pub fn entry(entry: &Entry) -> pb::Entry {
         probability: body.probability,
         group: body.group.clone(),
         group_override: body.group_override,
-        group_weight: whole(body.group_weight),
+        group_weight: body.group_weight,
         scan_depth: body.scan_depth,
         case_sensitive: body.case_sensitive,
         match_whole_words: body.match_whole_words,
@@ -75,13 +75,6 @@ pub fn position(position: Position) -> pb::EntryPosition {
         Position::Outlet => pb::EntryPosition::Outlet,
         Position::Unknown(_) => pb::EntryPosition::Unspecified,
     }
-}
-
-/// The wire has whole orders and weights; fractions of a file are kept in the store.
-pub fn whole(number: f64) -> i64 {
-    #[expect(clippy::cast_possible_truncation, reason = "saturates, which is what is asked for")]
-    let whole = number.round() as i64;
-    whole
 }
 
 fn logic(logic: SelectiveLogic) -> pb::SecondaryLogic {

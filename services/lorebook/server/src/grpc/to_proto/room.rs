@@ -10,8 +10,9 @@ const HEAD_BYTES: usize = 64 * 1024;
 
 /// Of two rows of one size the earlier one stays: the later one stands in the world.
 pub fn row(mut row: RowChange) -> RowChange {
-    const FIELDS: [Field<RowChange>; 3] = [
+    const FIELDS: [Field<RowChange>; 4] = [
         ("content_diff", |row| &mut row.content_diff),
+        ("fields", |row| &mut row.fields),
         ("after", |row| &mut row.after),
         ("before", |row| &mut row.before),
     ];

@@ -146,7 +146,7 @@ const CREATE_SESSIONS: &str = "
     from json_each($1)
     where true
     on conflict (tenant, session_id) do update
-    set status = excluded.status, pending = null, title = excluded.title, head = excluded.head,
+    set status = excluded.status, title = excluded.title, head = excluded.head,
         turn_count = excluded.turn_count, settings = excluded.settings
     where sessions.status = 'pending'
         and sessions.subject = excluded.subject";

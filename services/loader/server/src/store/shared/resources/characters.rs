@@ -6,9 +6,9 @@ use sqlx::Row as _;
 
 use super::{
     super::{Connection, Row, inconsistent, of_owner, parsed, revision},
-    row_of,
+    Resource, row_of,
 };
-use crate::store::{CharacterRow, StoreError};
+use crate::store::{CharacterRow, Kind, StoreError};
 
 const INSERT: &str = "
     insert into characters (tenant, subject, character_id, name, hash, spec, container, document,
@@ -121,21 +121,41 @@ pub(super) async fn insert(
     Ok(())
 }
 
-pub(super) async fn update(
-    tx: &mut Connection,
-    owner: &Owner,
-    character: &CharacterRow,
-) -> Result<(), StoreError> {
-    of_owner(UPDATE, owner)
-        .bind(character.id.as_str())
-        .bind(character.name.as_str())
-        .bind(character.hash.to_hex())
-        .bind(character.spec.as_str())
-        .bind(character.document.as_slice())
-        .bind(character.embedded_world.as_ref().map(WorldId::as_str))
-        .execute(tx)
-        .await?;
-    Ok(())
+impl Resource for CharacterRow {
+    const KIND: Kind = Kind::Character;
+
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn updated(&self) -> Self {
+        Self { revision: self.revision + 1, ..self.clone() }
+    }
+
+    async fn by_id(
+        tx: &mut Connection,
+        owner: &Owner,
+        id: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        by_id(tx, owner, id).await
+    }
+
+    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), StoreError> {
+        of_owner(UPDATE, owner)
+            .bind(self.id.as_str())
+            .bind(self.name.as_str())
+            .bind(self.hash.to_hex())
+            .bind(self.spec.as_str())
+            .bind(self.document.as_slice())
+            .bind(self.embedded_world.as_ref().map(WorldId::as_str))
+            .execute(tx)
+            .await?;
+        Ok(())
+    }
 }
 
 pub(super) fn container(row: &Row) -> Result<Container, StoreError> {

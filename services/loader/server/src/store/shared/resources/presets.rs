@@ -5,9 +5,9 @@ use sqlx::Row as _;
 
 use super::{
     super::{Connection, Row, of_owner, parsed, revision},
-    row_of,
+    Resource, row_of,
 };
-use crate::store::{PresetRow, StoreError};
+use crate::store::{Kind, PresetRow, StoreError};
 
 const INSERT: &str = "
     insert into presets (tenant, subject, preset_id, name, hash, document, revision, created_at)
@@ -72,19 +72,39 @@ pub(super) async fn insert(
     Ok(())
 }
 
-pub(super) async fn update(
-    tx: &mut Connection,
-    owner: &Owner,
-    preset: &PresetRow,
-) -> Result<(), StoreError> {
-    of_owner(UPDATE, owner)
-        .bind(preset.id.as_str())
-        .bind(preset.name.as_str())
-        .bind(preset.hash.to_hex())
-        .bind(preset.document.as_slice())
-        .execute(tx)
-        .await?;
-    Ok(())
+impl Resource for PresetRow {
+    const KIND: Kind = Kind::Preset;
+
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn updated(&self) -> Self {
+        Self { revision: self.revision + 1, ..self.clone() }
+    }
+
+    async fn by_id(
+        tx: &mut Connection,
+        owner: &Owner,
+        id: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        by_id(tx, owner, id).await
+    }
+
+    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), StoreError> {
+        of_owner(UPDATE, owner)
+            .bind(self.id.as_str())
+            .bind(self.name.as_str())
+            .bind(self.hash.to_hex())
+            .bind(self.document.as_slice())
+            .execute(tx)
+            .await?;
+        Ok(())
+    }
 }
 
 fn preset_of(row: &Row) -> Result<PresetRow, StoreError> {

@@ -6,9 +6,9 @@ use sqlx::Row as _;
 
 use super::{
     super::{Connection, Row, inconsistent, of_owner, parsed, revision},
-    row_of,
+    Resource, row_of,
 };
-use crate::store::{StoreError, UserRow};
+use crate::store::{Kind, StoreError, UserRow};
 
 const INSERT: &str = "
     insert into users (tenant, subject, user_id, name, description, revision, created_at)
@@ -64,18 +64,38 @@ pub(super) async fn insert(
     Ok(())
 }
 
-pub(super) async fn update(
-    tx: &mut Connection,
-    owner: &Owner,
-    user: &UserRow,
-) -> Result<(), StoreError> {
-    of_owner(UPDATE, owner)
-        .bind(user.id.as_str())
-        .bind(user.user.name())
-        .bind(user.user.description().as_bytes())
-        .execute(tx)
-        .await?;
-    Ok(())
+impl Resource for UserRow {
+    const KIND: Kind = Kind::User;
+
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    fn updated(&self) -> Self {
+        Self { revision: self.revision + 1, ..self.clone() }
+    }
+
+    async fn by_id(
+        tx: &mut Connection,
+        owner: &Owner,
+        id: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        by_id(tx, owner, id).await
+    }
+
+    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), StoreError> {
+        of_owner(UPDATE, owner)
+            .bind(self.id.as_str())
+            .bind(self.user.name())
+            .bind(self.user.description().as_bytes())
+            .execute(tx)
+            .await?;
+        Ok(())
+    }
 }
 
 fn user_of(row: &Row) -> Result<UserRow, StoreError> {

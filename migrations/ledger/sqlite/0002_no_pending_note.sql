@@ -1,0 +1,3 @@
+-- A half created session is forgotten as it is: a retry makes it anew under the same id.
+
+alter table sessions drop column pending;
