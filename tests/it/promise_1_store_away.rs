@@ -1,6 +1,8 @@
 //! A store that goes away while a reply is produced costs neither the reply nor the truth about it.
 
-use tests::{postgres, prelude::*, script};
+use tests::{postgres, prelude::*, process::Home, script};
+
+const SKALD: &str = env!("CARGO_BIN_EXE_skald-under-test");
 
 async fn count(clients: &Clients, session: &str, kind: &str) -> usize {
     clients.kinds(session).await.iter().filter(|k| *k == kind).count()
@@ -36,4 +38,39 @@ async fn a_reply_that_the_store_kept_from_being_asked_for_fails_with_a_frame() {
     assert_eq!(told.failed().reason, "STORE_UNAVAILABLE", "{}", told.failed().message);
     let told = clients.say(&session, "turn-2", "hello").await.expect("the store is back");
     assert_eq!(told.kinds().last(), Some(&"done"));
+}
+
+/// SQLite takes back what it was about to write when the disk fails, and goes on when there is room again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_was_full_costs_nothing_but_the_writes_that_met_it() {
+    let home = Home::new(SKALD, script::ECHO);
+    let process = home.start_with_bounded_files().await;
+    let clients = process.clients();
+    let session = clients.create("create", None).await.expect("a session");
+    process.files_may_grow(false).await;
+    for attempt in ["a", "b", "c"] {
+        let refused = [
+            clients.create(attempt, None).await.map(drop),
+            clients.say(&session, "turn", "hello").await.map(drop),
+            clients.user().await.map(drop),
+            clients.import_world(attempt, "harbour.json", br#"{"entries": {}}"#).await.map(drop),
+        ];
+        for (at, refused) in refused.into_iter().enumerate() {
+            let told = reason(&refused.expect_err("the disk is full"));
+            assert_eq!(
+                told,
+                (Code::Unavailable, common::Reason::StoreUnavailable),
+                "{attempt} {at}"
+            );
+        }
+    }
+    process.files_may_grow(true).await;
+    clients.create("a", None).await.expect("another session");
+    clients.user().await.expect("a user");
+    clients.import_world("a", "harbour.json", br#"{"entries": {}}"#).await.expect("a world");
+    let told = clients.say(&session, "turn", "hello").await.expect("a turn");
+    assert_eq!(told.kinds().last(), Some(&"done"));
+    assert_eq!(count(&clients, &session, "turn-received").await, 1);
+    let verified = clients.verified(&session).await.expect("verified");
+    assert_eq!((verified.first_bad_offset, verified.drifted_requests), (0, vec![]));
 }

@@ -195,3 +195,21 @@ fn a_token_is_made_with_the_hash_that_belongs_in_the_file() {
     let hashed = hashing.wait_with_output().expect("it ends").stdout;
     assert_eq!(String::from_utf8_lossy(&hashed), format!("hash = \"{}\"\n", value("hash")));
 }
+
+#[test]
+fn an_output_that_cannot_be_written_is_told_and_a_reader_who_leaves_is_none_of_it() {
+    for line in ["config", "token", "demo"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let full = fs::File::options().write(true).open("/dev/full").expect("there");
+        let mut command = Command::new(SKALD);
+        command.arg(line).current_dir(folder.path()).stdout(full);
+        let output = command.output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(FAILURE), "{line}: {said}");
+        assert_eq!(said, "skald: standard output could not be written to: no storage space\n");
+    }
+    let mut token = Command::new(SKALD);
+    let mut token = token.arg("token").stdout(Stdio::piped()).spawn().expect("it starts");
+    drop(token.stdout.take());
+    assert!(token.wait().expect("it ends").success());
+}

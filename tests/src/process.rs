@@ -69,7 +69,17 @@ impl Home {
     }
 
     pub async fn start_with(&self, args: &[&str]) -> Process {
-        let mut command = Command::new(&self.binary);
+        self.run(Command::new(&self.binary), args).await
+    }
+
+    /// One that goes on where its files may not grow: see [`Process::files_may_grow`].
+    pub async fn start_with_bounded_files(&self) -> Process {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(&self.binary);
+        self.run(shell, &[]).await
+    }
+
+    async fn run(&self, mut command: Command, args: &[&str]) -> Process {
         command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
         command.arg("--data-dir").arg(self.data());
         command.arg("--providers").arg(self.folder.path().join("providers.toml"));
@@ -140,6 +150,15 @@ impl Process {
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let figure = peak.and_then(|peak| peak.split_whitespace().next());
         figure.and_then(|figure| figure.parse().ok()).expect("a figure")
+    }
+
+    /// Whether its files may be larger than 4 KiB: where not, all writes fail as on a full disk.
+    pub async fn files_may_grow(&self, may: bool) {
+        let pid = self.child.id().expect("a running process").to_string();
+        let bytes = if may { "unlimited" } else { "4096" };
+        let limit = format!("--fsize={bytes}:unlimited");
+        let set = Command::new("prlimit").args(["--pid", &pid, &limit]).status().await;
+        assert!(set.expect("prlimit runs").success());
     }
 
     /// SIGKILL, now.

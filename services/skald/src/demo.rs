@@ -54,13 +54,13 @@ pub(crate) async fn run(args: DemoArgs) -> Result<(), Failure> {
     };
     let door = house::all_in_one(&common).await.map_err(Failure::run)?;
     let page = Page::new();
-    let story = story::Story::new(Clients::new(link::local(door)), page, model);
+    let story = story::Story::new(Clients::new(link::local(door)), page.clone(), model);
     let told = story.tell().await;
     shutdown.begin();
     shutdown.tasks_ended().await;
     told.map_err(Failure::run)?;
     page.closing(&args.data_dir);
-    Ok(())
+    page.written()
 }
 
 /// The providers, and the model that the session names.

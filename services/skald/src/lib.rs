@@ -8,11 +8,13 @@ pub mod cli;
 pub mod demo;
 pub mod house;
 
+mod output;
 mod providers;
 mod serve;
 mod tokens;
 
 use cli::{Cli, Command};
+use output::Output;
 
 /// Runs one command line to its end.
 pub async fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -35,8 +37,9 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Migrate(args) => serve::migrate(args).await,
         Command::Demo(args) => demo::run(args).await,
         Command::Config(_) => {
-            settings.iter().for_each(|setting| anstream::println!("{setting}"));
-            Ok(())
+            let output = Output::default();
+            settings.iter().for_each(|setting| output.line(format_args!("{setting}")));
+            output.written()
         }
         Command::Token(args) => tokens::run(&args),
     };

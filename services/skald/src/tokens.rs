@@ -2,10 +2,11 @@
 
 use host::auth;
 
-use crate::{Failure, cli::TokenArgs};
+use crate::{Failure, cli::TokenArgs, output::Output};
 
 /// Prints a token and its hash; only the hash belongs in the file.
 pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
+    let output = Output::default();
     let token = if args.hash {
         // Arguments can be read by every user of the machine.
         let token = std::io::read_to_string(std::io::stdin()).map_err(Failure::run)?;
@@ -15,9 +16,9 @@ pub(crate) fn run(args: &TokenArgs) -> Result<(), Failure> {
         token
     } else {
         let token = auth::new_token().map_err(Failure::run)?;
-        anstream::println!("token = \"{token}\"");
+        output.line(format_args!("token = \"{token}\""));
         token
     };
-    anstream::println!("hash = \"{}\"", auth::hash_token(token.trim_end()));
-    Ok(())
+    output.line(format_args!("hash = \"{}\"", auth::hash_token(token.trim_end())));
+    output.written()
 }

@@ -5,7 +5,10 @@
 
 use std::{collections::HashMap, error::Error, fmt, time::Duration};
 
-use kernel::{Clock as _, SystemClock};
+use kernel::{
+    Clock as _, SystemClock,
+    limits::{REFUSAL_LIST_BYTES_MAX, REFUSAL_TEXT_BYTES_MAX},
+};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::common::v1::Reason;
@@ -22,6 +25,9 @@ pub struct Refusal {
     code: Code,
     message: String,
     details: ErrorDetails,
+    /// What is listed already, in bytes, and how many more would not fit.
+    listed: usize,
+    omitted: usize,
 }
 
 /// INVALID_ARGUMENT: `field` is malformed, and `why` goes on after its name: "is empty".
@@ -138,13 +144,21 @@ pub fn reason(status: &Status) -> Option<Reason> {
 /// What a client waits before it asks again, where nothing better is known.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// A message as terminals and logs can show it: control characters are escaped.
+/// A message as terminals, logs and headers can take it: control characters are escaped, and the middle of a long one,
+/// which often repeats what was given, is left out.
 fn plain(message: &str) -> String {
     let escaped = message.chars().map(|c| match c.is_control() {
         true => c.escape_default().to_string(),
         false => c.to_string(),
     });
-    escaped.collect()
+    let escaped: String = escaped.collect();
+    if escaped.len() <= REFUSAL_TEXT_BYTES_MAX {
+        return escaped;
+    }
+    let half = REFUSAL_TEXT_BYTES_MAX / 2 - '…'.len_utf8();
+    let head = &escaped[..escaped.floor_char_boundary(half)];
+    let tail = &escaped[escaped.ceil_char_boundary(escaped.len() - half)..];
+    format!("{head}…{tail}")
 }
 
 /// An error and its sources in one line, for the log.
@@ -188,12 +202,15 @@ impl Refusal {
         let name = reason.as_str_name();
         let name = name.strip_prefix("REASON_").unwrap_or(name);
         let details = ErrorDetails::with_error_info(name, DOMAIN, HashMap::new());
-        Self { code: code(reason), message: message.into(), details }
+        Self { code: code(reason), message: message.into(), details, listed: 0, omitted: 0 }
     }
 
     /// A field and what is wrong with it; once for each.
     pub fn field(mut self, field: impl Into<String>, why: impl Into<String>) -> Self {
-        self.details.add_bad_request_violation(plain(&field.into()), plain(&why.into()));
+        let (field, why) = (plain(&field.into()), plain(&why.into()));
+        if self.has_room(field.len() + why.len()) {
+            self.details.add_bad_request_violation(field, why);
+        }
         self
     }
 
@@ -201,7 +218,10 @@ impl Refusal {
     pub fn precondition(mut self, rule: Reason, subject: &str, why: impl Into<String>) -> Self {
         let name = rule.as_str_name();
         let name = name.strip_prefix("REASON_").unwrap_or(name);
-        self.details.add_precondition_failure_violation(name, plain(subject), plain(&why.into()));
+        let (subject, why) = (plain(subject), plain(&why.into()));
+        if self.has_room(name.len() + subject.len() + why.len()) {
+            self.details.add_precondition_failure_violation(name, subject, why);
+        }
         self
     }
 
@@ -229,10 +249,23 @@ impl Refusal {
         }
         self
     }
+
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let has_room = self.listed + bytes <= REFUSAL_LIST_BYTES_MAX;
+        match has_room {
+            true => self.listed += bytes,
+            false => self.omitted += 1,
+        }
+        has_room
+    }
 }
 
 impl From<Refusal> for Status {
-    fn from(refusal: Refusal) -> Status {
+    fn from(mut refusal: Refusal) -> Status {
+        if refusal.omitted > 0 {
+            let omitted = refusal.omitted.to_string();
+            refusal = refusal.fact("omitted", omitted);
+        }
         Status::with_error_details(refusal.code, plain(&refusal.message), refusal.details)
     }
 }
@@ -306,6 +339,26 @@ mod tests {
         let violation = &details.bad_request().expect("a bad request").field_violations[0];
         let told = (violation.field.as_str(), violation.description.as_str());
         assert_eq!(told, ("name\\u{1b}[31m", "is\\nforged"));
+    }
+
+    #[test]
+    fn what_was_given_is_told_as_far_as_headers_go() {
+        let given = "龙".repeat(1_000_000);
+        let status = invalid("role", format!("is {given:?}, not user"));
+        let told = status.message();
+        assert!(told.len() <= REFUSAL_TEXT_BYTES_MAX, "{} bytes", told.len());
+        assert!(told.starts_with("role is \"龙") && told.ends_with("龙\", not user"), "{told}");
+
+        let rows = (0..10_000).fold(Refusal::new(Reason::UndoConflict, given), |refusal, row| {
+            refusal.precondition(Reason::UndoConflict, &format!("entry/{row}"), "was edited")
+        });
+        let status = Status::from(rows);
+        let details = status.get_error_details();
+        let listed = details.precondition_failure().expect("a failure").violations.len();
+        let omitted = &details.error_info().expect("an info").metadata["omitted"];
+        assert_eq!(listed + omitted.parse::<usize>().expect("a number"), 10_000);
+        assert!(listed > 50, "{listed} rows are listed");
+        assert!(status.details().len() < 8 * 1_024, "{} bytes", status.details().len());
     }
 
     #[test]

@@ -12,6 +12,10 @@ pub const MESSAGE_BYTES_MAX: usize = 4 * MIB;
 pub const ANSWER_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 64 * KIB;
 /// A diagnostic's message, and its place, in characters; of longer ones the beginning.
 pub const DIAGNOSTIC_CHARS_MAX: usize = 500;
+/// UTF-8 bytes of one text of a refusal; of a longer one its beginning and its end are told.
+pub const REFUSAL_TEXT_BYTES_MAX: usize = 1_024;
+/// UTF-8 bytes of all that a refusal lists. Refusals travel in headers, of which clients take 16 KiB.
+pub const REFUSAL_LIST_BYTES_MAX: usize = 4 * 1_024;
 /// One chunk of a streamed document, well below the message limit.
 pub const CHUNK_BYTES: usize = 256 * KIB;
 /// A page of a list ends here even when fewer items than asked for fit.

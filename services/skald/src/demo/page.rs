@@ -1,9 +1,11 @@
 //! The printed page: colour on a terminal, plain in a pipe.
 
-use std::{io::IsTerminal, path::Path, time::Duration};
+use std::{fmt, io::IsTerminal, path::Path, time::Duration};
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{Failure, output::Output};
 
 /// How wide a block of text is set.
 const WIDTH: usize = 96;
@@ -16,41 +18,51 @@ const REMOVED: Style = AnsiColor::Red.on_default();
 const NOTE: Style = AnsiColor::Yellow.on_default();
 
 /// The page that the demo writes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Page {
     terminal: bool,
+    output: Output,
 }
 
 // === impl Page ===
 
 impl Page {
     pub(super) fn new() -> Self {
-        Self { terminal: std::io::stdout().is_terminal() }
+        Self { terminal: std::io::stdout().is_terminal(), output: Output::default() }
     }
 
-    pub(super) fn heading(self, number: u32, title: &str) {
-        anstream::println!("\n{HEADING}{number}. {title}{HEADING:#}");
+    /// Whether all of the page was written.
+    pub(super) fn written(&self) -> Result<(), Failure> {
+        self.output.written()
+    }
+
+    fn line(&self, line: fmt::Arguments<'_>) {
+        self.output.line(line);
+    }
+
+    pub(super) fn heading(&self, number: u32, title: &str) {
+        self.line(format_args!("\n{HEADING}{number}. {title}{HEADING:#}"));
     }
 
     /// One fact: a name and its value.
-    pub(super) fn fact(self, name: &str, value: &str) {
-        anstream::println!("   {DIM}{name:<12}{DIM:#} {value}");
+    pub(super) fn fact(&self, name: &str, value: &str) {
+        self.line(format_args!("   {DIM}{name:<12}{DIM:#} {value}"));
     }
 
-    pub(super) fn note(self, text: &str) {
-        anstream::println!("   {NOTE}{text}{NOTE:#}");
+    pub(super) fn note(&self, text: &str) {
+        self.line(format_args!("   {NOTE}{text}{NOTE:#}"));
     }
 
     /// Something that was said, wrapped.
-    pub(super) fn said(self, speaker: &str, text: &str) {
-        anstream::println!("   {SPEAKER}{speaker}{SPEAKER:#}");
+    pub(super) fn said(&self, speaker: &str, text: &str) {
+        self.line(format_args!("   {SPEAKER}{speaker}{SPEAKER:#}"));
         for line in text.lines().flat_map(wrapped) {
-            anstream::println!("     {line}");
+            self.line(format_args!("     {line}"));
         }
     }
 
     /// A line diff, coloured.
-    pub(super) fn diff(self, diff: &str) {
+    pub(super) fn diff(&self, diff: &str) {
         for line in diff.lines() {
             let style = match line.as_bytes().first() {
                 Some(b'+') => ADDED,
@@ -58,30 +70,30 @@ impl Page {
                 _ => DIM,
             };
             for line in wrapped(line) {
-                anstream::println!("     {style}{line}{style:#}");
+                self.line(format_args!("     {style}{line}{style:#}"));
             }
         }
     }
 
     /// One block of a request: where each of its pieces comes from, and its beginning.
-    pub(super) fn block(self, index: u32, role: &str, origins: &[String], text: &str) {
-        anstream::print!("   {DIM}[{index}]{DIM:#} {SPEAKER}{role}{SPEAKER:#}");
+    pub(super) fn block(&self, index: u32, role: &str, origins: &[String], text: &str) {
+        let block = format!("   {DIM}[{index}]{DIM:#} {SPEAKER}{role}{SPEAKER:#}");
         match origins {
-            [origin] => anstream::println!(" {DIM}{origin}{DIM:#}"),
+            [origin] => self.line(format_args!("{block} {DIM}{origin}{DIM:#}")),
             origins => {
-                anstream::println!(" {DIM}of {} pieces{DIM:#}", origins.len());
+                self.line(format_args!("{block} {DIM}of {} pieces{DIM:#}", origins.len()));
                 for origin in origins {
-                    anstream::println!("     {DIM}· {origin}{DIM:#}");
+                    self.line(format_args!("     {DIM}· {origin}{DIM:#}"));
                 }
             }
         }
         for line in text.lines().flat_map(wrapped) {
-            anstream::println!("     {line}");
+            self.line(format_args!("     {line}"));
         }
     }
 
     /// A moving sign while something is awaited; nothing in a pipe.
-    pub(super) fn waiting(self, what: &'static str) -> ProgressBar {
+    pub(super) fn waiting(&self, what: &'static str) -> ProgressBar {
         if !self.terminal {
             return ProgressBar::hidden();
         }
@@ -93,15 +105,15 @@ impl Page {
         bar
     }
 
-    pub(super) fn closing(self, folder: &Path) {
+    pub(super) fn closing(&self, folder: &Path) {
         let folder = folder.display();
         let skald = std::env::args().next().unwrap_or_else(|| "skald".to_owned());
-        anstream::println!("\n{HEADING}Look around{HEADING:#}");
-        anstream::println!("   {skald} serve --data-dir {folder}");
-        anstream::println!("   grpcurl -plaintext 127.0.0.1:50051 list");
-        anstream::println!(
+        self.line(format_args!("\n{HEADING}Look around{HEADING:#}"));
+        self.line(format_args!("   {skald} serve --data-dir {folder}"));
+        self.line(format_args!("   grpcurl -plaintext 127.0.0.1:50051 list"));
+        self.line(format_args!(
             "   grpcurl -plaintext 127.0.0.1:50051 skald.ledger.v1.SessionService/ListSessions"
-        );
+        ));
     }
 }
 

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use kernel::limits::{SQLITE_READERS_MAX, STORE_WAIT_MS};
 use sqlx::{
-    SqlitePool,
+    Connection as _, SqliteConnection, SqlitePool,
     migrate::Migrator,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -62,6 +62,16 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .acquire_timeout(ACQUIRE_WITHIN)
         .test_before_acquire(false)
         .max_lifetime(None)
+        .after_release(|connection, _| Box::pin(ended(connection)))
+}
+
+/// Whether the connection's last transaction has ended. SQLite itself rolls back where the disk is full or fails; the
+/// rollback of the driver then finds nothing to roll back and counts one transaction too many for ever: such a
+/// connection is closed, and the next one begins anew.
+async fn ended(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // The rollback of a transaction that was dropped waits for its turn before this.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// An acknowledged write is on the disk: `synchronous=FULL`.
@@ -110,6 +120,24 @@ mod tests {
         assert_eq!(failure(&refused.expect_err("read-only")), Failure::Unavailable);
         let taken = sqlx::query(insert).execute(&store.writer).await.expect_err("taken");
         assert_eq!(failure(&taken), Failure::Taken);
+    }
+
+    #[tokio::test]
+    async fn a_writer_whose_disk_was_full_writes_again() {
+        let table = testing::migrator(&["create table t (content blob)"]);
+        let (_folder, store) = testing::sqlite("ledger", table).await;
+        let insert = async |bytes: i64| {
+            let mut transaction = store.writer.begin_with("begin immediate").await?;
+            let insert = sqlx::query("insert into t values (zeroblob($1))").bind(bytes);
+            insert.execute(&mut *transaction).await?;
+            transaction.commit().await
+        };
+        sqlx::query("pragma max_page_count = 20").execute(&store.writer).await.expect("set");
+        let full = insert(1_000_000).await.expect_err("full");
+        assert_eq!(failure(&full), Failure::Unavailable, "{full}");
+        insert(1_000_000).await.expect("the next connection has no such bound");
+        let rows = sqlx::query("select content from t").fetch_all(&store.readers).await;
+        assert_eq!(rows.expect("read").len(), 1);
     }
 
     #[tokio::test]

@@ -43,10 +43,13 @@ impl SqliteStore {
         database: host::database::Sqlite,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StoreError> {
-        let connection = database.writer.acquire().await.map_err(unavailable)?;
         let (sender, waiting) = mpsc::channel(limits::WRITER_QUEUE_MAX);
         let epoch = clock.fresh().simple().to_string();
-        let writer = Writer { connection, waiting, epoch: epoch.clone(), clock: clock.clone() };
+        let connections = database.writer.clone();
+        let connection = Some(connections.acquire().await.map_err(unavailable)?);
+        let (epoch_too, clock_too) = (epoch.clone(), clock.clone());
+        let writer =
+            Writer { connections, connection, waiting, epoch: epoch_too, clock: clock_too };
         tokio::spawn(writer.run());
         let readers = database.readers.clone();
         Ok(Self { readers, writer: sender, epoch, clock, _database: database })

@@ -121,7 +121,8 @@ pub fn card_export(request: &pb::ExportCharacterRequest) -> Result<CardExport, S
 }
 
 pub fn user(request: &pb::CreateUserRequest) -> Result<User, Status> {
-    User::new(request.name.clone(), request.description.clone()).map_err(user_status)
+    User::new(request.name.clone(), request.description.clone())
+        .map_err(|error| user_status("", error))
 }
 
 pub fn selection(selection: Option<pb::Selection>) -> Result<Selection, Status> {

@@ -33,7 +33,8 @@ pub fn status(error: Error) -> Status {
         Error::Store(error) => store_status(error),
         Error::Write(error) => write_status(error),
         Error::Format(error) => format_status(error),
-        Error::User(error) => user_status(error),
+        // Only an edit finds out here: its user is made of what is given and what is there.
+        Error::User(error) => user_status("user.", error),
         Error::NotFound { kind, id } => not_found(kind, &id),
         Error::CardForm { asked, container } => {
             let (asked, container) = (asked.name(), container.name());
@@ -80,13 +81,15 @@ fn write_status(error: WriteError) -> Status {
     }
 }
 
-pub fn user_status(error: InvalidUser) -> Status {
+/// `within` is where the user lies in its request: nothing, or its field with a dot.
+pub fn user_status(within: &str, error: InvalidUser) -> Status {
+    let (name, description) = (format!("{within}name"), format!("{within}description"));
     match error {
-        InvalidUser::NameEmpty => invalid("name", "is empty"),
-        InvalidUser::NameControl => invalid("name", "has a control character"),
-        InvalidUser::NameTooLong(chars) => over("name", chars, "characters", USER_NAME_CHARS_MAX),
+        InvalidUser::NameEmpty => invalid(name, "is empty"),
+        InvalidUser::NameControl => invalid(name, "has a control character"),
+        InvalidUser::NameTooLong(chars) => over(&name, chars, "characters", USER_NAME_CHARS_MAX),
         InvalidUser::DescriptionTooLong(chars) => {
-            over("description", chars, "characters", USER_DESCRIPTION_CHARS_MAX)
+            over(&description, chars, "characters", USER_DESCRIPTION_CHARS_MAX)
         }
     }
 }

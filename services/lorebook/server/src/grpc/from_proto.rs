@@ -135,7 +135,7 @@ pub fn search_text(text: &str) -> Result<&str, Status> {
 pub fn head_edit(request: &pb::UpdateWorldRequest) -> Result<(WorldId, HeadEdit), Status> {
     const PATHS: [&str; 4] = ["name", "enabled", "dynamic_enabled", "scan"];
     let world = request.world.as_ref().ok_or_else(|| invalid("world", "is missing"))?;
-    let paths = mask::paths(request.update_mask.as_ref(), &PATHS)?;
+    let paths = mask::paths("update_mask", request.update_mask.as_ref(), &PATHS)?;
     let asked = |path: &str| paths.contains(&path);
     let mut edit = HeadEdit { expected_version: version(&world.etag), ..HeadEdit::default() };
     if asked("name") {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use kernel::{Clock, limits};
-use sqlx::{Connection, Sqlite, pool::PoolConnection, sqlite::SqliteRow};
+use sqlx::{Connection, Sqlite, SqlitePool, pool::PoolConnection, sqlite::SqliteRow};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{bound, group};
@@ -22,11 +22,17 @@ pub(super) enum Write {
 
 /// The writer's own belongings.
 pub(super) struct Writer {
-    pub connection: PoolConnection<Sqlite>,
+    /// Has one connection, of which `connection` is a loan.
+    pub connections: SqlitePool,
+    /// Given back after a failure, so that the pool looks whether it can still be used.
+    pub connection: Option<PoolConnection<Sqlite>>,
     pub waiting: mpsc::Receiver<Write>,
     pub epoch: String,
     pub clock: Arc<dyn Clock>,
 }
+
+/// What became of each append, and what each statement returned.
+type Written = (group::Verdicts, Vec<Vec<SqliteRow>>);
 
 // === impl Writer ===
 
@@ -83,27 +89,39 @@ impl Writer {
         }
     }
 
-    async fn transact(
-        &mut self,
-        group: &[Write],
-    ) -> Result<(group::Verdicts, Vec<Vec<SqliteRow>>), sqlx::Error> {
+    async fn transact(&mut self, group: &[Write]) -> Result<Written, sqlx::Error> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.connections.acquire().await?,
+        };
         let context = group::Context { epoch: &self.epoch, now: self.clock.now() };
-        let mut transaction = self.connection.begin_with("begin immediate").await?;
-        let appends: Vec<&Append> = group
-            .iter()
-            .filter_map(|write| match write {
-                Write::Append(append, _) => Some(append.as_ref()),
-                Write::Statement(..) => None,
-            })
-            .collect();
-        let verdicts = group::write(&mut transaction, &appends, &context).await?;
-        let mut rows = Vec::new();
-        for write in group {
-            if let Write::Statement(statement, _) = write {
-                rows.push(bound(statement.clone()).fetch_all(&mut *transaction).await?);
-            }
-        }
-        transaction.commit().await?;
-        Ok((verdicts, rows))
+        let written = written(&mut connection, group, &context).await?;
+        self.connection = Some(connection);
+        Ok(written)
     }
+}
+
+/// One transaction.
+async fn written(
+    connection: &mut PoolConnection<Sqlite>,
+    group: &[Write],
+    context: &group::Context<'_>,
+) -> Result<Written, sqlx::Error> {
+    let mut transaction = connection.begin_with("begin immediate").await?;
+    let appends: Vec<&Append> = group
+        .iter()
+        .filter_map(|write| match write {
+            Write::Append(append, _) => Some(append.as_ref()),
+            Write::Statement(..) => None,
+        })
+        .collect();
+    let verdicts = group::write(&mut transaction, &appends, context).await?;
+    let mut rows = Vec::new();
+    for write in group {
+        if let Write::Statement(statement, _) = write {
+            rows.push(bound(statement.clone()).fetch_all(&mut *transaction).await?);
+        }
+    }
+    transaction.commit().await?;
+    Ok((verdicts, rows))
 }

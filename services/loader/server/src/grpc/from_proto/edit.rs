@@ -23,7 +23,7 @@ pub fn terms(
 }
 
 pub fn preset(preset: &pb::Preset, mask: Option<&FieldMask>) -> Result<PresetEdit, Status> {
-    let paths = mask::paths(mask, &["name", "document_json"])?;
+    let paths = mask::paths("update_mask", mask, &["name", "document_json"])?;
     let name = || named("preset.name", &preset.name);
     Ok(PresetEdit {
         name: paths.contains(&"name").then(name).transpose()?,
@@ -32,7 +32,7 @@ pub fn preset(preset: &pb::Preset, mask: Option<&FieldMask>) -> Result<PresetEdi
 }
 
 pub fn user(user: &pb::User, mask: Option<&FieldMask>) -> Result<UserEdit, Status> {
-    let paths = mask::paths(mask, &["name", "description"])?;
+    let paths = mask::paths("update_mask", mask, &["name", "description"])?;
     Ok(UserEdit {
         name: paths.contains(&"name").then(|| user.name.clone()),
         description: paths.contains(&"description").then(|| user.description.clone()),
@@ -56,7 +56,7 @@ pub fn character(card: &pb::Character, mask: Option<&FieldMask>) -> Result<Vec<E
     ];
     let fields: Vec<&str> =
         texts.iter().map(|(path, ..)| *path).chain(["greetings", "tags"]).collect();
-    let paths = mask::paths(mask, &fields)?;
+    let paths = mask::paths("update_mask", mask, &fields)?;
     if paths.contains(&"name") {
         named("character.name", &card.name)?;
     }

@@ -81,7 +81,7 @@ pub fn create(within: &str, request: &pb::CreateEntryRequest) -> Result<Edit, St
     place.check_sources(entry)?;
     let mut paths = given(entry);
     if let Some(mask) = request.field_mask.as_ref().filter(|mask| !mask.paths.is_empty()) {
-        paths.extend(named(Some(mask))?);
+        paths.extend(named(&format!("{within}field_mask"), Some(mask))?);
     }
     let fields = place.patch(entry, &paths, &request.keys_text)?;
     let body = Box::new(fields.apply(&EntryBody::default()));
@@ -97,7 +97,7 @@ pub fn update(within: &str, request: &pb::UpdateEntryRequest) -> Result<Edit, St
     let mask = request.update_mask.as_ref().filter(|mask| !mask.paths.is_empty());
     let paths = match mask {
         None if !request.keys_text.is_empty() => Vec::new(),
-        mask => named(mask)?,
+        mask => named(&format!("{within}update_mask"), mask)?,
     };
     Ok(Edit::Update {
         id: id(&place.of("entry_id"), &entry.entry_id, EntryId::new)?,
@@ -154,7 +154,7 @@ fn alone(within: &str, world_id: &str, request_id: &str) -> Result<(), Status> {
     }
 }
 
-fn named(mask: Option<&FieldMask>) -> Result<Vec<&'static str>, Status> {
+fn named(field: &str, mask: Option<&FieldMask>) -> Result<Vec<&'static str>, Status> {
     static NAMES: [&str; PATHS.len()] = {
         let mut names = [""; PATHS.len()];
         let mut at = 0;
@@ -164,7 +164,7 @@ fn named(mask: Option<&FieldMask>) -> Result<Vec<&'static str>, Status> {
         }
         names
     };
-    mask::paths(mask, &NAMES)
+    mask::paths(field, mask, &NAMES)
 }
 
 /// Paths whose value is not the wire's zero: what a caller without a mask means.
