@@ -198,3 +198,31 @@ async fn a_list_shows_each_session_as_a_reading_does_far() {
     let Some(world) = Plan::new().script(&slow).far().await else { return };
     lists_what_a_reading_shows(world).await;
 }
+
+/// Writers of one session wait for each other, and none is told to come again.
+async fn many_writers(clients: &Clients) {
+    let session = clients.create("create", None).await.expect("a session");
+    let facts = (0..48).map(|at| ledger::AddContextRequest {
+        session_id: session.clone(),
+        request_id: format!("fact-{at}"),
+        key: None,
+        content: format!("Fact {at}."),
+        expected_head: 0,
+    });
+    let writes = facts.map(async |fact| clients.contexts.clone().add_context(fact).await);
+    let written = futures::future::try_join_all(writes).await.expect("all of them");
+    let mut offsets: Vec<u64> = written.iter().map(|fact| fact.get_ref().offset).collect();
+    offsets.sort_unstable();
+    assert_eq!(offsets, Vec::from_iter(2..50));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_writers_of_one_session_near() {
+    many_writers(&World::near().await.clients()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_writers_of_one_session_far() {
+    let Some(world) = Plan::new().far().await else { return };
+    many_writers(&world.clients()).await;
+}

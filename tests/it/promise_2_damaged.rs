@@ -97,3 +97,51 @@ async fn a_text_that_is_damaged_while_the_process_runs_is_not_sent() {
     assert!(failed.message.contains(&format!("offset {reply}")), "{}", failed.message);
     assert!(!told.kinds().contains(&"request_sent"), "nothing was sent");
 }
+
+/// Every stored resource and record that a client reads, by the harm to its row.
+#[tokio::test]
+async fn damaged_files_and_records_are_named_and_not_taken_for_the_clients_mistake() {
+    let world = Plan::new().near().await;
+    let clients = world.clients();
+    let cast = clients.cast().await.expect("imported");
+    let session = clients.opened(&cast, common::ProfileMode::Journal).await.expect("opened");
+    let told = clients.say(&session, "turn-1", job::FIRST).await.expect("a turn");
+    let changeset = told.proposed()[0].changeset_id.clone();
+    let selection = cast.selection();
+    for (service, statement) in [
+        ("loader", "update presets set document = cast(replace(document, '{', '[') as blob)"),
+        ("loader", "update characters set original = cast(original || 'x' as blob)"),
+        ("loader", "update users set name = cast(x'ff' as text)"),
+        ("loader", "update selections set rest = x'00'"),
+        ("proposal", "update changesets set body = x'00'"),
+        ("proposal", "update evaluations set body = x'00'"),
+    ] {
+        sqlite::change(world.data(), service, statement.to_owned()).await;
+    }
+    let loader::Selection { preset_id, character_id, user_id, .. } = selection;
+    let (mut presets, mut characters) = (clients.presets.clone(), clients.characters.clone());
+    let (mut users, mut selections) = (clients.users.clone(), clients.selections.clone());
+    let mut evaluations = clients.evaluations.clone();
+    let get = loader::GetPresetRequest { preset_id: preset_id.clone() };
+    let export = loader::ExportPresetRequest { preset_id: preset_id.clone() };
+    let id = character_id.clone();
+    let card = loader::ExportCharacterRequest { character_id: id, ..Default::default() };
+    let user = loader::GetUserRequest { user_id: user_id.clone() };
+    let selected = loader::GetSelectionRequest { session_id: session.clone() };
+    let turn_seq = told.reply().seq;
+    let judged = proposal::GetEvaluationRequest { session_id: session.clone(), turn_seq };
+    for (refused, named) in [
+        (presets.get_preset(get).await.map(drop), &preset_id),
+        (presets.export_preset(export).await.map(drop), &preset_id),
+        (characters.export_character(card).await.map(drop), &character_id),
+        (users.get_user(user).await.map(drop), &user_id),
+        (selections.get_selection(selected).await.map(drop), &session),
+        (clients.changeset(&changeset).await.map(drop), &changeset),
+        (clients.listed(proposal::ChangesetFilter::Open).await.map(drop), &changeset),
+        (evaluations.get_evaluation(judged).await.map(drop), &"body".to_owned()),
+    ] {
+        let refused = refused.err().unwrap_or_else(|| panic!("{named} of {cast:?} was read"));
+        assert_eq!(reason(&refused), (Code::DataLoss, Reason::ChainBroken), "{refused:?}");
+        assert!(refused.message().contains(named), "{named}: {}", refused.message());
+    }
+}

@@ -3,6 +3,7 @@
 
 import argparse
 import pathlib
+import time
 import tomllib
 import uuid
 
@@ -13,6 +14,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
 )
 
 CHUNK_BYTES = 256 * 1024
+JUDGED_WITHIN_SECONDS = 600
 
 # What the user says, turn by turn; the sample script has an answer to each.
 MESSAGES = (
@@ -186,11 +188,23 @@ def read_request(client, session, told):
     return record, blocks
 
 
+def judged(client, session, told):
+    """The turn's evaluation; a slow model is still at it when the turn is done."""
+    turn = {"sessionId": session, "turnSeq": told["turnStarted"]["replySeq"]}
+    deadline = time.monotonic() + JUDGED_WITHIN_SECONDS
+    while True:
+        try:
+            return client.call("EvaluationService/GetEvaluation", turn)["evaluation"]
+        except grpc.RpcError as error:
+            if error.code() != grpc.StatusCode.NOT_FOUND or time.monotonic() > deadline:
+                raise
+            time.sleep(2)
+
+
 def review(client, session, told):
     """Steps 4 and 5: the proposal is read beside what it would replace, edited and applied."""
     if not told["worldChangeProposed"]:
-        turn = {"sessionId": session, "turnSeq": told["turnStarted"]["replySeq"]}
-        evaluation = client.call("EvaluationService/GetEvaluation", turn)["evaluation"]
+        evaluation = judged(client, session, told)
         print("4. no proposal:", evaluation["outcome"], evaluation["reason"])
         return None
     changeset_id = told["worldChangeProposed"][0]["changesetId"]

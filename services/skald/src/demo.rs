@@ -58,6 +58,7 @@ pub(crate) async fn run(args: DemoArgs) -> Result<(), Failure> {
     let told = story.tell().await;
     shutdown.begin();
     shutdown.tasks_ended().await;
+    common.place.settle().await;
     told.map_err(Failure::run)?;
     page.closing(&args.data_dir);
     page.written()

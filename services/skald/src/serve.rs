@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{door::Door, shutdown::Shutdown, signal};
+use host::{database::Place, door::Door, shutdown::Shutdown, signal};
 use kernel::SystemClock;
 use tokio::net::TcpListener;
 
@@ -20,7 +20,8 @@ const MESH_TOKEN_MISSING: &str = "a service alone needs SKALD_MESH_TOKEN, the sa
 /// Serves until a signal ends the process.
 pub(crate) async fn serve(args: ServeArgs) -> Result<(), Failure> {
     let shutdown = Shutdown::new();
-    let door = build(&args, &shutdown).await?;
+    let place = args.host.place.open().map_err(Failure::run)?;
+    let door = build(&args, place.clone(), &shutdown).await?;
     let address = args.host.listen;
     let listener = match TcpListener::bind(address).await {
         Ok(listener) => listener,
@@ -32,16 +33,20 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<(), Failure> {
         }
     };
     signal::end_on_signal(&shutdown).map_err(Failure::run)?;
-    host::serve::serve(listener, door, args.host.serve_options()).await.map_err(Failure::run)
+    let served = host::serve::serve(listener, door, args.host.serve_options()).await;
+    place.settle().await;
+    served.map_err(Failure::run)
 }
 
 /// Brings the databases of all four services up to date, or of one.
 pub(crate) async fn migrate(args: MigrateArgs) -> Result<(), Failure> {
     let place = args.place.open().map_err(Failure::run)?;
-    house::migrate(args.service, place).await.map_err(Failure::run)
+    let migrated = house::migrate(args.service, place.clone()).await;
+    place.settle().await;
+    migrated.map_err(Failure::run)
 }
 
-async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
+async fn build(args: &ServeArgs, place: Place, shutdown: &Shutdown) -> Result<Door, Failure> {
     if args.service.is_some() && args.host.mesh_token.is_none() {
         return Err(Failure::usage(MESH_TOKEN_MISSING));
     }
@@ -49,7 +54,7 @@ async fn build(args: &ServeArgs, shutdown: &Shutdown) -> Result<Door, Failure> {
     let auth = args.host.authenticator(&mesh).map_err(Failure::usage)?;
     let models = providers::load(args.providers.providers.as_deref()).map_err(Failure::usage)?;
     let common = Common {
-        place: args.host.place.open().map_err(Failure::run)?,
+        place,
         auth,
         mesh,
         clock: Arc::new(SystemClock),

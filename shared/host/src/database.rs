@@ -43,6 +43,17 @@ pub enum DatabaseError {
     Migrate { service: &'static str, source: MigrateError },
 }
 
+// === impl Place ===
+
+impl Place {
+    /// The last thing that a process does with its databases.
+    pub async fn settle(&self) {
+        if let Self::Folder(folder) = self {
+            sqlite::fold(folder).await;
+        }
+    }
+}
+
 /// What a failed statement means for its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
@@ -52,7 +63,7 @@ pub enum Failure {
     Conflict,
     /// A unique or primary key is taken.
     Taken,
-    /// The file is damaged.
+    /// The file is damaged, or a row of it.
     Corrupt,
     /// A mistake of ours.
     Bug,
@@ -66,6 +77,8 @@ pub fn failure(error: &sqlx::Error) -> Failure {
             Failure::Unavailable
         }
         Error::WorkerCrashed => Failure::Unavailable,
+        // What was written through the same columns can be read through them.
+        Error::ColumnDecode { .. } | Error::Decode(_) => Failure::Corrupt,
         Error::Database(database) if database.is_unique_violation() => Failure::Taken,
         Error::Database(database) => database.code().map_or(Failure::Bug, |code| by_code(&code)),
         _ => Failure::Bug,

@@ -99,7 +99,8 @@ pub const CHANGE_LABEL_CHARS_MAX: usize = 200;
 pub const WORLD_KEY_BYTES_MAX: usize = 2 * MIB;
 /// Bytes of all keys of one world whose macros one request expands.
 pub const EXPANDED_KEY_BYTES_MAX: usize = 256 * KIB;
-/// An entry's or a selection's scan depth: the widest that SillyTavern knows.
+/// A selection's scan depth: the widest that SillyTavern knows. Of worlds and entries every depth is kept as the file
+/// has it; no scan reads more messages than the request holds.
 pub const SCAN_DEPTH_MAX: u32 = 1_000;
 /// Entries that a scan looks at, counted again in each of its passes.
 pub const SCAN_LOOKS_MAX: usize = 2_000_000;
@@ -165,6 +166,8 @@ pub const MACRO_VARIABLE_BYTES_MAX: usize = MIB;
 
 /// One message or authored turn.
 pub const TURN_BYTES_MAX: usize = MIB;
+/// Lines in which the writers of sessions wait for each other, about 40 bytes each.
+pub const WRITER_LINES: usize = 1_024;
 /// How often a write that lost a race is decided again before its caller is told to retry.
 pub const APPEND_RACES_MAX: u32 = 16;
 /// Events of one append.

@@ -22,6 +22,7 @@ mod evaluation;
 mod explain;
 mod follow;
 mod frames;
+mod lines;
 mod load;
 mod queue;
 mod record;
@@ -58,6 +59,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     models: Registry,
     loader: Peer,
+    lines: lines::Lines,
     states: load::States,
     texts: texts::TextCache,
     marks: requests::Marks,
@@ -80,6 +82,7 @@ impl Ledger {
             clock,
             models,
             loader,
+            lines: lines::Lines::new(),
             states: load::States::new(),
             texts: texts::TextCache::new(),
             marks: requests::Marks::new(),

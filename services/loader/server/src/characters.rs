@@ -71,6 +71,7 @@ impl Loader {
         let owner = &caller.principal.owner;
         let row = self.store.character(owner, id).await?;
         let row = row.ok_or_else(|| Error::not_found(Kind::Character.name(), id))?;
+        row.check()?;
         let character = self.documents.character(owner, &row).await?;
         Ok((row, character))
     }

@@ -11,7 +11,7 @@ use moka::sync::Cache;
 
 use crate::{
     error::Error,
-    store::{CharacterRow, PresetRow},
+    store::{CharacterRow, Kind, PresetRow, StoreError},
 };
 
 /// Parsed documents by owner and content, weighed by their text.
@@ -42,13 +42,15 @@ impl Documents {
         if let Some(known) = self.presets.get(&key) {
             return Ok(known.model);
         }
+        row.check()?;
         let document = row.document.clone();
         let read = move || -> Result<_, FormatError> {
             let mut report = Report::default();
             let value = read_json(&document, &mut report)?;
             Ok(preset::read_document(value, &mut report)?.0)
         };
-        let preset = Arc::new(tokio::task::spawn_blocking(read).await??);
+        let read = tokio::task::spawn_blocking(read).await?;
+        let preset = Arc::new(read.map_err(|error| damaged(Kind::Preset, &row.id, &error))?);
         self.presets.insert(key, Weighed::new(preset.clone(), &row.document));
         Ok(preset)
     }
@@ -62,6 +64,7 @@ impl Documents {
         if let Some(known) = self.characters.get(&key) {
             return Ok(known.model);
         }
+        row.check()?;
         let document = row.document.clone();
         // A card that was named after its file is named so again; the ending is what a stem loses.
         let file_name = format!("{}.json", row.name);
@@ -70,10 +73,16 @@ impl Documents {
             let value = read_json(&document, &mut report)?;
             card::read_document(value, Some(&file_name), &mut report)
         };
-        let character = Arc::new(tokio::task::spawn_blocking(read).await??);
+        let read = tokio::task::spawn_blocking(read).await?;
+        let character = Arc::new(read.map_err(|error| damaged(Kind::Character, &row.id, &error))?);
         self.characters.insert(key, Weighed::new(character.clone(), &row.document));
         Ok(character)
     }
+}
+
+/// What was stored could be read when it came.
+fn damaged(kind: Kind, id: &impl ToString, error: &FormatError) -> StoreError {
+    StoreError::Damaged { kind: kind.name(), id: id.to_string(), problem: error.to_string() }
 }
 
 fn cache<T: Send + Sync + 'static>() -> Cache<Key, Weighed<T>> {

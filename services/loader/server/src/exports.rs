@@ -58,7 +58,7 @@ impl Loader {
         let unedited = row.revision == 1 && book.is_none();
         let original = match container {
             Container::Json => Vec::new(),
-            Container::Png | Container::Charx => self.original(owner, id).await?,
+            Container::Png | Container::Charx => self.original(owner, &row).await?,
         };
         match container {
             Container::Json if unedited => Ok(row.document),
@@ -94,11 +94,13 @@ impl Loader {
         Ok(persona::write_all(all, default.as_ref().map(UserId::as_str)))
     }
 
-    async fn original(&self, owner: &Owner, id: &CharacterId) -> Result<Vec<u8>, Error> {
-        let original = self.store.original(owner, id).await?;
-        let problem = || format!("{id} has lost the file that it came in");
-        Ok(original
-            .ok_or_else(|| StoreError::Inconsistent { table: "characters", problem: problem() })?)
+    async fn original(&self, owner: &Owner, row: &CharacterRow) -> Result<Vec<u8>, Error> {
+        let (kind, id) = (Kind::Character.name(), row.id.to_string());
+        let problem = "the file that it came in is lost".to_owned();
+        let original = self.store.original(owner, &row.id).await?;
+        let original = original.ok_or(StoreError::Damaged { kind, id, problem })?;
+        row.check_original(&original)?;
+        Ok(original)
     }
 
     /// A world in the form that a card of this version holds.

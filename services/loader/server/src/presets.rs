@@ -52,7 +52,9 @@ impl Loader {
 
     pub async fn preset(&self, caller: &Caller, id: &PresetId) -> Result<PresetRow, Error> {
         let row = self.store.preset(&caller.principal.owner, id).await?;
-        row.ok_or_else(|| Error::not_found(Kind::Preset.name(), id))
+        let row = row.ok_or_else(|| Error::not_found(Kind::Preset.name(), id))?;
+        row.check()?;
+        Ok(row)
     }
 }
 

@@ -14,6 +14,7 @@ use loader_core::selection::{Bindings, Selection, Worlds};
 pub mod postgres;
 pub mod sqlite;
 
+mod intact;
 mod values;
 
 #[cfg(test)]

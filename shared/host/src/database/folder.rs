@@ -52,6 +52,13 @@ impl DataFolder {
         &self.0.path
     }
 
+    /// The database files in the folder.
+    pub(super) fn databases(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.path()).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "db")).collect()
+    }
+
     /// The path of a file in the folder that only this user may read.
     pub(super) fn file(&self, name: &str) -> Result<PathBuf, DatabaseError> {
         let path = self.path().join(name);

@@ -55,6 +55,23 @@ impl Sqlite {
     }
 }
 
+/// Folds what was committed last into each file of the folder, so that a copy of the file holds all of it. What stands
+/// in a log that cannot be folded now is safe there, and folded by the next process.
+pub(super) async fn fold(folder: &DataFolder) {
+    for path in folder.databases() {
+        if let Err(error) = fold_one(&path).await {
+            tracing::warn!(path = %path.display(), %error, "a log could not be folded into its file");
+        }
+    }
+}
+
+async fn fold_one(path: &Path) -> Result<(), sqlx::Error> {
+    let options = options(path).busy_timeout(Duration::ZERO);
+    let mut connection = SqliteConnection::connect_with(&options).await?;
+    sqlx::query("pragma wal_checkpoint(truncate)").execute(&mut connection).await?;
+    connection.close().await
+}
+
 fn pool(connections: u32) -> SqlitePoolOptions {
     // A connection to a file does not go away, so it needs no test before use.
     SqlitePoolOptions::new()
@@ -91,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        database::{Failure, failure},
+        database::{Failure, Place, failure},
         testing,
     };
 
@@ -120,6 +137,23 @@ mod tests {
         assert_eq!(failure(&refused.expect_err("read-only")), Failure::Unavailable);
         let taken = sqlx::query(insert).execute(&store.writer).await.expect_err("taken");
         assert_eq!(failure(&taken), Failure::Taken);
+    }
+
+    #[tokio::test]
+    async fn a_settled_folder_holds_everything_in_its_files() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = DataFolder::open(parent.path()).expect("free");
+        let table = testing::migrator(&["create table t (content blob)"]);
+        let store = Sqlite::open(&folder, "ledger", table).await.expect("opened");
+        let insert = "insert into t values (zeroblob(100000))";
+        sqlx::query(insert).execute(&store.writer).await.expect("written");
+        let file = parent.path().join("ledger.db");
+        let size = |path: &Path| std::fs::metadata(path).expect("a file").len();
+        assert!(size(&file) < 100_000, "what was written is in the log");
+        Place::Folder(folder).settle().await;
+        assert!(size(&file) > 100_000);
+        assert_eq!(size(&parent.path().join("ledger.db-wal")), 0);
+        sqlx::query(insert).execute(&store.writer).await.expect("still open");
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Decide and append: the one way in which events come to be.
 //!
-//! A lost race is loaded and decided again. A request id that was answered meanwhile is left to the
-//! caller, who looks the answer up.
+//! Writers of this process line up; a race that is lost to another process is loaded and decided again. A
+//! request id that was answered meanwhile is left to the caller, who looks the answer up.
 
 use host::caller::Caller;
 use kernel::{Owner, RequestId, SessionId, limits};
@@ -63,6 +63,7 @@ impl Ledger {
         verb: V,
         beside: impl Fn(&Decision<V::Outcome>) -> Result<Beside>,
     ) -> std::result::Result<Decision<V::Outcome>, WriteError> {
+        let _line = self.inner.lines.stand(&writer.owner.tenant, session).await;
         for _ in 0..limits::APPEND_RACES_MAX {
             let Loaded { state, row } = self.load(&writer.owner, session).await?;
             if let Some(expected) = writer.expected_head.filter(|expected| *expected != row.head) {

@@ -65,6 +65,7 @@ fn store_status(error: StoreError) -> Status {
     match error {
         StoreError::Unavailable(error) => store(&error),
         StoreError::Inconsistent { table, problem } => data_loss("table", table, problem),
+        StoreError::Damaged { kind, id, problem } => data_loss(kind, &id, problem),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use host::idempotency::{Reused, Scope};
+use host::{
+    database::{Failure, failure},
+    idempotency::{Reused, Scope},
+};
 use kernel::{
     CharacterId, Digest, GenerationId, PresetId, SessionId, TemplateId, Timestamp, UserId, WorldId,
     limits::{RESOURCES_PER_OWNER_MAX, SELECTIONS_PER_OWNER_MAX, TEMPLATES_PER_OWNER_MAX},
@@ -199,6 +202,8 @@ pub enum StoreError {
     Unavailable(#[source] Arc<sqlx::Error>),
     #[error("{table}: {problem}")]
     Inconsistent { table: &'static str, problem: String },
+    #[error("{kind} {id}: {problem}")]
+    Damaged { kind: &'static str, id: String, problem: String },
 }
 
 /// Why a write was refused; nothing was stored.
@@ -230,7 +235,6 @@ pub fn etag(parts: &[&[u8]]) -> String {
 }
 
 // === impl Attempt ===
-
 impl Attempt {
     /// The id of what this attempt makes: the same for ever, and another for another request, so that
     /// a request id that was forgotten and is used again makes something new.
@@ -253,6 +257,18 @@ impl Default for Capacity {
 }
 
 // === impl StoreError ===
+
+impl StoreError {
+    /// The same error where it says that a row cannot be read; which, is known here.
+    pub fn within(self, kind: &'static str, id: &str) -> Self {
+        let problem = match self {
+            Self::Inconsistent { problem, .. } => problem,
+            Self::Unavailable(error) if failure(&error) == Failure::Corrupt => error.to_string(),
+            other => return other,
+        };
+        Self::Damaged { kind, id: id.to_owned(), problem }
+    }
+}
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {

@@ -85,7 +85,7 @@ fn wrong_state(id: &ChangesetId, found: &str, why: String) -> Status {
 fn of_store(error: &StoreError) -> Status {
     match error.failure() {
         Failure::Unavailable | Failure::Conflict => status::store_unavailable(error),
-        Failure::Corrupt => status::data_loss("database", "proposal", error.to_string()),
+        Failure::Corrupt => status::data_loss("database", "proposal", status::chain(error)),
         Failure::Taken | Failure::Bug => status::internal(error),
     }
 }

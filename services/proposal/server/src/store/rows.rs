@@ -65,8 +65,17 @@ pub(super) struct ChangesetBody {
 
 /// A value that no write of ours has stored.
 #[derive(Debug, thiserror::Error)]
-#[error("the stored {0} cannot be read")]
+#[error("its {0} cannot be read")]
 struct Unreadable(&'static str);
+
+/// Which record it is in.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind} {id}: {problem}")]
+struct Damaged {
+    kind: &'static str,
+    id: String,
+    problem: String,
+}
 
 pub(super) fn json<T: Serialize>(value: &T) -> Result<Vec<u8>, sqlx::Error> {
     serde_json::to_vec(value).map_err(|error| sqlx::Error::Encode(error.into()))
@@ -77,15 +86,19 @@ pub(super) fn int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, sqlx::Error> {
-    serde_json::from_slice(bytes).map_err(|error| sqlx::Error::Decode(error.into()))
+fn damaged(kind: &'static str, id: String, problem: &Unreadable) -> sqlx::Error {
+    sqlx::Error::Decode(Damaged { kind, id, problem: problem.to_string() }.into())
 }
 
-fn read<T, E>(what: &'static str, value: Result<T, E>) -> Result<T, sqlx::Error> {
-    value.map_err(|_| sqlx::Error::Decode(Unreadable(what).into()))
+fn parse<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, Unreadable> {
+    read(what, serde_json::from_slice(bytes))
 }
 
-fn owner(tenant: String, subject: String) -> Result<Owner, sqlx::Error> {
+fn read<T, E>(what: &'static str, value: Result<T, E>) -> Result<T, Unreadable> {
+    value.map_err(|_| Unreadable(what))
+}
+
+fn owner(tenant: String, subject: String) -> Result<Owner, Unreadable> {
     Ok(Owner {
         tenant: read("tenant", TenantId::try_from(tenant))?,
         subject: read("subject", Subject::try_from(subject))?,
@@ -124,9 +137,17 @@ impl TryFrom<EvaluationRow> for Evaluation {
     type Error = sqlx::Error;
 
     fn try_from(row: EvaluationRow) -> Result<Self, sqlx::Error> {
-        let body: EvaluationBody = parse(&row.body)?;
-        Ok(Self {
-            id: read("evaluation id", row.evaluation_id.try_into())?,
+        let id = row.evaluation_id.clone();
+        row.read().map_err(|problem| damaged("evaluation", id, &problem))
+    }
+}
+
+impl EvaluationRow {
+    fn read(self) -> Result<Evaluation, Unreadable> {
+        let row = self;
+        let body: EvaluationBody = parse("body", &row.body)?;
+        Ok(Evaluation {
+            id: read("id", row.evaluation_id.try_into())?,
             owner: owner(row.tenant, row.subject)?,
             turn: JudgedTurn {
                 session: read("session id", row.session_id.try_into())?,
@@ -149,7 +170,15 @@ impl TryFrom<ChangesetRow> for Changeset {
     type Error = sqlx::Error;
 
     fn try_from(row: ChangesetRow) -> Result<Self, sqlx::Error> {
-        let body: ChangesetBody = parse(&row.body)?;
+        let id = row.changeset_id.clone();
+        row.read().map_err(|problem| damaged("changeset", id, &problem))
+    }
+}
+
+impl ChangesetRow {
+    fn read(self) -> Result<Changeset, Unreadable> {
+        let row = self;
+        let body: ChangesetBody = parse("body", &row.body)?;
         let session = row.session_id.map(TryInto::try_into).transpose();
         let alternative = row.alternative_id.map(TryInto::try_into).transpose();
         let source = Source {
@@ -159,8 +188,8 @@ impl TryFrom<ChangesetRow> for Changeset {
             excerpt: body.excerpt,
             labels: body.labels,
         };
-        Ok(Self {
-            id: read("changeset id", row.changeset_id.try_into())?,
+        Ok(Changeset {
+            id: read("id", row.changeset_id.try_into())?,
             owner: owner(row.tenant, row.subject)?,
             evaluation: read("evaluation id", row.evaluation_id.try_into())?,
             world: read("world id", row.world_id.try_into())?,
@@ -172,7 +201,11 @@ impl TryFrom<ChangesetRow> for Changeset {
             operations: body.operations,
             source,
             attempts: read("attempts", row.attempts.try_into())?,
-            application: row.application.as_deref().map(parse).transpose()?,
+            application: row
+                .application
+                .as_deref()
+                .map(|bytes| parse("application", bytes))
+                .transpose()?,
             stale_reason: row.stale_reason,
             created_at: Timestamp::from_micros(row.created_at),
             decided_at: row.decided_at.map(Timestamp::from_micros),

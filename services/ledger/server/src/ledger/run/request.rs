@@ -67,6 +67,8 @@ impl Reply {
             serde_json::from_str(&compiled.summary.call_config_json).map_err(|error| {
                 Stopped::of(Failure::Compile, format!("the loader's call config: {error}"))
             })?;
+        let lines = &self.ledger.inner.lines;
+        let _line = lines.stand(&self.owner().tenant, &self.session).await;
         for _ in 0..limits::APPEND_RACES_MAX {
             let before = self.ledger.load(self.owner(), &self.session).await?.state;
             // One envelope: the stamp that is rendered is the stamp that is appended.

@@ -222,7 +222,8 @@ pub(super) async fn read(
     let Some(row) = row else { return Ok(None) };
     let worlds = bindings::worlds_of(tx, owner, &Holder::Session(session.clone())).await?;
     let worlds = Worlds::new(worlds).map_err(|error| inconsistent("bindings", error))?;
-    stored(&row, worlds).map(Some)
+    let stored = stored(&row, worlds).map_err(|error| error.within("session", session.as_str()));
+    stored.map(Some)
 }
 
 /// The session's selection; a session without one takes the defaults and keeps them.

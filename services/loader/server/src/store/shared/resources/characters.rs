@@ -58,7 +58,8 @@ pub(in super::super) async fn by_id(
     owner: &Owner,
     id: &str,
 ) -> Result<Option<CharacterRow>, StoreError> {
-    row_of(tx, owner, BY_ID, id).await?.map(|row| character_of(&row)).transpose()
+    let row = row_of(tx, owner, BY_ID, id).await?.map(|row| character_of(&row)).transpose();
+    row.map_err(|error| error.within(Kind::Character.name(), id))
 }
 
 pub(super) async fn by_hash(

@@ -41,7 +41,8 @@ pub(in super::super) async fn by_id(
     owner: &Owner,
     id: &str,
 ) -> Result<Option<PresetRow>, StoreError> {
-    row_of(tx, owner, BY_ID, id).await?.map(|row| preset_of(&row)).transpose()
+    let row = row_of(tx, owner, BY_ID, id).await?.map(|row| preset_of(&row)).transpose();
+    row.map_err(|error| error.within(Kind::Preset.name(), id))
 }
 
 /// The preset that the owner has of the same bytes, or by the same attempt.

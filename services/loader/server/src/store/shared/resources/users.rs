@@ -33,7 +33,8 @@ pub(in super::super) async fn by_id(
     owner: &Owner,
     id: &str,
 ) -> Result<Option<UserRow>, StoreError> {
-    row_of(tx, owner, BY_ID, id).await?.map(|row| user_of(&row)).transpose()
+    let row = row_of(tx, owner, BY_ID, id).await?.map(|row| user_of(&row)).transpose();
+    row.map_err(|error| error.within(Kind::User.name(), id))
 }
 
 /// Those of `users` that the owner has, as they are now.
