@@ -175,3 +175,15 @@ async fn the_followers_of_an_attempt_that_lost_its_lease_see_the_one_that_goes_o
     assert_eq!(told.kinds().last(), Some(&"done"));
     taken_over_once(&other, &session).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_whose_log_nobody_reads_works_and_ends_as_any_other() {
+    let home = Home::new(SKALD, samples::SCRIPT).without_readers();
+    let process = home.start_with(&["--log", "debug"]).await;
+    let clients = process.clients();
+    let session = opened(&clients).await;
+    let told = clients.say(&session, "turn-1", job::FIRST).await.expect("a turn");
+    assert_eq!(told.proposed().len(), 1, "the turn was judged");
+    let code = timeout(SOON, process.terminate()).await.expect("it ends at once");
+    assert_eq!(code, Some(0));
+}

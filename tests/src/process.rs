@@ -21,6 +21,16 @@ pub struct Home {
     folder: TempDir,
     /// PostgreSQL in place of the data folder.
     database: Option<String>,
+    log: Log,
+}
+
+/// What becomes of a process's log once it serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Log {
+    /// It goes to the test's own output.
+    Shown,
+    /// Its reader has left.
+    Closed,
 }
 
 /// One running process. Dropping it kills it.
@@ -50,13 +60,18 @@ impl Home {
             path.display()
         );
         fs::write(folder.path().join("providers.toml"), providers).expect("written");
-        Self { binary: binary.into(), folder, database: None }
+        Self { binary: binary.into(), folder, database: None, log: Log::Shown }
     }
 
     /// The same with its data in PostgreSQL. None where there is none; that is said, and the test is skipped.
     pub async fn on_postgres(binary: &str, script: &str) -> Option<Self> {
         let database = Some(testing::postgres_url().await?);
         Some(Self { database, ..Self::new(binary, script) })
+    }
+
+    /// The same with nobody who reads the logs.
+    pub fn without_readers(self) -> Self {
+        Self { log: Log::Closed, ..self }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -88,7 +103,7 @@ impl Home {
         if let Some(url) = &self.database {
             command.args(["--database-url", url, "--database-connections", "4"]);
         }
-        Process::of(command.spawn().expect("the binary starts")).await
+        Process::of(command.spawn().expect("the binary starts"), self.log).await
     }
 
     /// Starts each service in a process of its own, and a second ledger.
@@ -115,17 +130,19 @@ impl Home {
 // === impl Process ===
 
 impl Process {
-    /// The first line that names the address; what is logged afterwards goes to the test's own output.
-    async fn of(mut child: Child) -> Self {
+    /// Waits for the line that names the address.
+    async fn of(mut child: Child, log: Log) -> Self {
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let mut said = String::new();
         while let Some(line) = lines.next_line().await.expect("readable") {
             if let Some(address) = address(&line) {
-                tokio::spawn(async move {
-                    while let Ok(Some(line)) = lines.next_line().await {
-                        eprintln!("{line}");
-                    }
-                });
+                if log == Log::Shown {
+                    tokio::spawn(async move {
+                        while let Ok(Some(line)) = lines.next_line().await {
+                            eprintln!("{line}");
+                        }
+                    });
+                }
                 return Self { child, url: format!("http://{address}") };
             }
             said.push_str(&line);

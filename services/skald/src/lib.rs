@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use host::{config, status::chain, telemetry};
+use host::{config, telemetry};
 
 pub mod cli;
 pub mod demo;
@@ -47,7 +47,7 @@ pub async fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Usage(error)) => usage(&*error),
         Err(Failure::Run(error)) => {
-            anstream::eprintln!("skald: {}", chain(&*error));
+            output::complain(&*error);
             ExitCode::FAILURE
         }
     }
@@ -62,7 +62,7 @@ pub enum Failure {
 }
 
 fn usage(error: &(dyn std::error::Error + 'static)) -> ExitCode {
-    anstream::eprintln!("skald: {}", chain(error));
+    output::complain(error);
     ExitCode::from(config::EXIT_USAGE)
 }
 

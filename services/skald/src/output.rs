@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use host::status::chain;
+
 use crate::Failure;
 
 /// Colour on a terminal, plain in a pipe. After the first failure nothing more is written.
@@ -18,6 +20,11 @@ pub(crate) struct Output {
 #[derive(Debug, thiserror::Error)]
 #[error("standard output could not be written to: {0}")]
 struct Unwritten(ErrorKind);
+
+/// Says on standard error why a command failed, if anybody is there to read it; the exit code says it anyway.
+pub(crate) fn complain(error: &(dyn std::error::Error + 'static)) {
+    let _ = writeln!(anstream::stderr(), "skald: {}", chain(error));
+}
 
 // === impl Output ===
 

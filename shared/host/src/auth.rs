@@ -120,7 +120,11 @@ impl Authenticator {
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Status> {
-    let Some(value) = headers.get(AUTHORIZATION) else { return Ok(None) };
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(status::unauthenticated("authorization came twice"));
+    }
     let unreadable = || status::unauthenticated("authorization is not `Bearer <token>`");
     let (scheme, token) =
         value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(unreadable)?;
@@ -209,6 +213,9 @@ mod tests {
         refused(&auth, &headers(""));
         let basic = HeaderValue::from_static("Basic YWRhOnNlY3JldA==");
         refused(&auth, &HeaderMap::from_iter([(AUTHORIZATION, basic)]));
+        let mut twice = headers("ada-secret");
+        twice.append(AUTHORIZATION, twice[AUTHORIZATION].clone());
+        refused(&auth, &twice);
     }
 
     #[test]

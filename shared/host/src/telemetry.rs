@@ -51,7 +51,8 @@ pub fn init(format: LogFormat, filter: &LogFilter) -> Result<(), AlreadyStarted>
     let colour =
         io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let lines = fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour);
-    let lines = lines.with_target(false);
+    // A log that cannot be written to is nobody's error: telling of it would be, by a panic in whatever logged.
+    let lines = lines.with_target(false).log_internal_errors(false);
     let started = match format {
         LogFormat::Pretty => lines.compact().try_init(),
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),

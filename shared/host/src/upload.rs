@@ -102,11 +102,13 @@ async fn receive_within<T, H, R>(
     let header = read(header)?;
     let mut held = Held { bytes: Vec::new(), room: None };
     while let Some(message) = bounds.next(&mut parts, end).await? {
-        let Some(Part::Chunk(chunk)) = part(message) else {
-            return Err(invalid("chunk", "is missing"));
+        let chunk = match part(message) {
+            Some(Part::Chunk(chunk)) => chunk,
+            Some(Part::Header(_)) => return Err(invalid("header", "came a second time")),
+            None => return Err(invalid("chunk", "is missing")),
         };
         field::at_most("chunk", chunk.len(), "bytes", UPLOAD_CHUNK_BYTES_MAX)?;
-        field::at_most("file", held.bytes.len() + chunk.len(), "bytes", bytes_max)?;
+        field::at_most("file", held.bytes.len() + chunk.len(), "bytes so far", bytes_max)?;
         held.grow(bounds, &chunk)?;
     }
     Ok((header, held))
@@ -241,6 +243,8 @@ mod tests {
         refused(none, Code::InvalidArgument, "header");
         let large = received(&room, vec![header(), Part::Chunk(vec![0; MIB + 1])]).await;
         refused(large, Code::ResourceExhausted, "chunk");
+        let twice = received(&room, vec![header(), header()]).await;
+        refused(twice, Code::InvalidArgument, "header");
         let chunks = (0..5).map(|_| Part::Chunk(vec![0; MIB]));
         let long = received(&room, [header()].into_iter().chain(chunks).collect()).await;
         refused(long, Code::ResourceExhausted, "file");

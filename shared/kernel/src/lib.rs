@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod hash;
 pub mod id;
+pub mod json_text;
 pub mod limits;
 pub mod name;
 pub mod principal;
@@ -11,5 +12,6 @@ pub mod time;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use hash::{Digest, Salt, commit, digest, digest_parts};
 pub use id::*;
+pub use json_text::{JsonText, Repair, json_text};
 pub use principal::{Owner, Principal, Scope};
 pub use time::Timestamp;

@@ -124,8 +124,10 @@ impl Asked {
                 Self::Update(pb::UpdateEntryRequest { world_id, request_id, ..edit })
             }
             Verb::Reorder => {
-                let rows = [row, dice.one_of(&seen.entries).unwrap_or(row)];
-                let entry_ids = rows.map(|row| row.entry_id.clone()).into();
+                let other =
+                    dice.one_of(&seen.entries).filter(|other| other.entry_id != row.entry_id);
+                let rows = std::iter::once(row).chain(other);
+                let entry_ids = rows.map(|row| row.entry_id.clone()).collect();
                 Self::Reorder(pb::ReorderEntriesRequest { world_id, entry_ids, request_id })
             }
             Verb::Batch => {

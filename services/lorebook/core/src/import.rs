@@ -16,6 +16,7 @@ mod rows;
 pub(crate) mod stamp;
 mod world_info;
 
+use kernel::Repair;
 use serde_json::{Map, Value};
 
 pub use document::StructureError;
@@ -75,6 +76,13 @@ pub fn import(bytes: &[u8]) -> Result<Imported, ImportError> {
         false => document::read(bytes)?,
     };
     let mut imported = import_value(document.root)?;
+    for repair in document.repairs {
+        let code = match repair {
+            Repair::ByteOrderMark | Repair::NotUtf8 { .. } => Code::EncodingRepaired,
+            Repair::LoneSurrogates { .. } => Code::LoneSurrogate,
+        };
+        imported.report.add(code, &Place::root(), "", repair.to_string());
+    }
     for path in document.duplicates {
         imported.report.add(Code::RepeatedKey, &Place::at(path, "repeated"), "", "");
     }

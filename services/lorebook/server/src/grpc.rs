@@ -9,22 +9,22 @@ use prost::Message as _;
 use tonic::{Request, Response, Status};
 use wire::{
     lorebook::v1::{
-        self as pb, entry_service_server as entries, history_service_server as history,
-        world_service_server as worlds,
+        self as pb, entry_service_server::EntryServiceServer,
+        history_service_server::HistoryServiceServer, world_service_server::WorldServiceServer,
     },
-    mesh::v1::lore_service_server as lore,
+    mesh::v1::lore_service_server::LoreServiceServer,
 };
 
 use self::status::status;
 use crate::{Lorebook, store::Change};
 
-mod entry_service;
+mod entries;
 mod from_proto;
-mod history_service;
-mod lore_service;
+mod history;
+mod lore;
 mod status;
 mod to_proto;
-mod world_service;
+mod worlds;
 
 /// All services of the lorebook over one set of use cases.
 #[derive(Clone)]
@@ -35,10 +35,10 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 pub fn mount(lorebook: Arc<Lorebook>, services: Services) -> Services {
     let grpc = Grpc(lorebook);
     services
-        .mount(worlds::WorldServiceServer::new(grpc.clone()))
-        .mount(entries::EntryServiceServer::new(grpc.clone()))
-        .mount(history::HistoryServiceServer::new(grpc.clone()))
-        .mount(lore::LoreServiceServer::new(grpc))
+        .mount(WorldServiceServer::new(grpc.clone()))
+        .mount(EntryServiceServer::new(grpc.clone()))
+        .mount(HistoryServiceServer::new(grpc.clone()))
+        .mount(LoreServiceServer::new(grpc))
 }
 
 // === impl Grpc ===

@@ -1,12 +1,12 @@
 //! Where evaluations and changesets are kept: one trait in the service's verbs, each verb one transaction.
 
+#[cfg(test)]
+mod contract;
 mod postgres;
 mod rows;
 mod sql;
 mod sqlite;
 mod statements;
-#[cfg(test)]
-mod suite;
 
 use async_trait::async_trait;
 use host::{

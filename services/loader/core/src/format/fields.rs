@@ -92,7 +92,7 @@ impl Fields {
         match (number, text) {
             (Some(_), Some(_)) => self.coerced(key, "is a number in a text", report),
             (None, Some("")) => self.coerced(key, "is an empty text: it counts as absent", report),
-            (None, _) => return self.unusable(key, &value, "a number", report),
+            (None, _) => return self.unusable(key, &value, "a number that can be used", report),
             (Some(_), None) => {}
         }
         number
@@ -103,6 +103,12 @@ impl Fields {
         let number = self.number(key, report)?;
         if number.fract() != 0.0 {
             self.coerced(key, "is no whole number: its fraction was cut off", report);
+        }
+        // Farther out whole numbers are no longer exact.
+        if number.abs() > 9_007_199_254_740_992.0 {
+            let message = format!("is {number:e}, which is out of range: the default is taken");
+            report.add(Code::ValueUnusable, self.path(key), message);
+            return None;
         }
         Some(number as i64)
     }

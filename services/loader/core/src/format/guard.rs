@@ -3,11 +3,14 @@
 //! One pass over the bytes, no recursion, memory in proportion to the depth. Whether the text is
 //! JSON at all is for the parser that runs behind it.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
-use kernel::limits::{
-    DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_KEY_CHARS_MAX, DOCUMENT_NODES_MAX,
-    DOCUMENT_STRING_BYTES_MAX,
+use kernel::{
+    JsonText, Repair, json_text,
+    limits::{
+        DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, DOCUMENT_KEY_CHARS_MAX, DOCUMENT_NODES_MAX,
+        DOCUMENT_STRING_BYTES_MAX,
+    },
 };
 use serde_json::Value;
 
@@ -25,9 +28,15 @@ pub fn read_json(bytes: &[u8], report: &mut Report) -> Result<Value, FormatError
     if let Some(what) = other_format(bytes) {
         return Err(FormatError::unusable("file", format!("is {what}, not JSON")));
     }
-    let text = repair_encoding(bytes, report);
-    let Scan { values, lone_surrogates, .. } = Scan::of(text.as_bytes())?;
-    let text = replace_lone_surrogates(text, &lone_surrogates, report);
+    let JsonText { text, repairs } = json_text(bytes);
+    for repair in repairs {
+        let code = match repair {
+            Repair::ByteOrderMark | Repair::NotUtf8 { .. } => Code::EncodingRepaired,
+            Repair::LoneSurrogates { .. } => Code::LoneSurrogate,
+        };
+        report.add(code, "", repair.to_string());
+    }
+    let values = Scan::of(text.as_bytes())?.values;
     let value: Value = serde_json::from_str(&text).map_err(|error| syntax_error(&error))?;
     let kept = count(&value);
     if kept < values {
@@ -67,15 +76,13 @@ struct Scan<'a> {
     at: usize,
     frames: Vec<Frame>,
     values: usize,
-    lone_surrogates: Vec<usize>,
 }
 
 // === impl Scan ===
 
 impl<'a> Scan<'a> {
     fn of(text: &'a [u8]) -> Result<Self, FormatError> {
-        let mut scan =
-            Self { text, at: 0, frames: Vec::new(), values: 0, lone_surrogates: Vec::new() };
+        let mut scan = Self { text, at: 0, frames: Vec::new(), values: 0 };
         while let Some(&byte) = scan.text.get(scan.at) {
             match byte {
                 b'"' => scan.string()?,
@@ -178,10 +185,6 @@ impl<'a> Scan<'a> {
             Some(0..0x80) => (6, 1),
             Some(0x80..0x800) => (6, 2),
             Some(0xD800..0xDC00) if low.is_some() => (12, 4),
-            Some(0xD800..0xE000) => {
-                self.lone_surrogates.push(self.at);
-                (6, 3)
-            }
             Some(_) => (6, 3),
             None => (2, 1),
         };
@@ -230,46 +233,6 @@ impl<'a> Scan<'a> {
         }
         if path.is_empty() { "root".to_owned() } else { path }
     }
-}
-
-fn repair_encoding<'a>(bytes: &'a [u8], report: &mut Report) -> Cow<'a, str> {
-    let (bytes, marked) = match bytes.strip_prefix(b"\xEF\xBB\xBF") {
-        Some(rest) => (rest, true),
-        None => (bytes, false),
-    };
-    if marked {
-        report.add(Code::EncodingRepaired, "", "the byte order mark was skipped");
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(error) => {
-            let at = error.valid_up_to();
-            let message = format!("not UTF-8 from byte {at}: unreadable bytes became U+FFFD");
-            report.add(Code::EncodingRepaired, "", message);
-            String::from_utf8_lossy(bytes).into_owned().into()
-        }
-    }
-}
-
-/// A lone half is U+FFFD to every reader that has to make text of it, as it is in SillyTavern's files.
-fn replace_lone_surrogates<'a>(
-    text: Cow<'a, str>,
-    places: &[usize],
-    report: &mut Report,
-) -> Cow<'a, str> {
-    let Some(first) = places.first() else { return text };
-    let message =
-        format!("{} lone surrogates became U+FFFD, the first at byte {first}", places.len());
-    report.add(Code::LoneSurrogate, "", message);
-    let mut repaired = String::with_capacity(text.len());
-    let mut done = 0;
-    for &place in places {
-        repaired.push_str(&text[done..place]);
-        repaired.push_str("\\ufffd");
-        done = place + 6;
-    }
-    repaired.push_str(&text[done..]);
-    repaired.into()
 }
 
 fn syntax_error(error: &serde_json::Error) -> FormatError {

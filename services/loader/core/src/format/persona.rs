@@ -1,5 +1,6 @@
 //! Users from files: the strict form of one user, and SillyTavern's export of all personas.
 
+use kernel::limits;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     report::{Code, Report},
     stem,
 };
-use crate::user::User;
+use crate::user::{InvalidUser, User};
 
 /// Users read from a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,9 +79,22 @@ fn read_strict(mut root: Fields) -> Result<ImportedUser, FormatError> {
         return Err(FormatError::unusable(unknown, reason));
     }
     let name = name.ok_or_else(|| FormatError::unusable("name", "is missing"))?;
-    let user = User::new(name, description.unwrap_or_default())
-        .map_err(|error| FormatError::unusable("user", error.to_string()))?;
+    let user = User::new(name, description.unwrap_or_default()).map_err(refused)?;
     Ok(ImportedUser { key, user, is_default: false })
+}
+
+fn refused(error: InvalidUser) -> FormatError {
+    let characters = |count: usize| format!("{count} characters");
+    match error {
+        InvalidUser::NameEmpty => FormatError::unusable("name", "is empty"),
+        InvalidUser::NameControl => FormatError::unusable("name", "holds a control character"),
+        InvalidUser::NameTooLong(count) => {
+            FormatError::limit("name", characters(count), limits::USER_NAME_CHARS_MAX)
+        }
+        InvalidUser::DescriptionTooLong(count) => {
+            FormatError::limit("description", characters(count), limits::USER_DESCRIPTION_CHARS_MAX)
+        }
+    }
 }
 
 fn read_export(mut root: Fields, report: &mut Report) -> Result<Vec<ImportedUser>, FormatError> {

@@ -29,10 +29,10 @@ fn anything_else_is_refused_by_name() {
     );
     refused(r#"{"name":5}"#, "name: is a number, not a text");
     refused(r#"{"description":"d"}"#, "name: is missing");
-    refused(r#"{"name":" "}"#, "user: name is empty");
+    refused(r#"{"name":" "}"#, "name: is empty");
     refused("[]", "root: a user is a JSON object");
     let long = format!(r#"{{"name":"B","description":"{}"}}"#, "é".repeat(100_001));
-    refused(&long, "user: description has 100001 characters, at most 100000 are allowed");
+    refused(&long, "description: 100001 characters, at most 100000 are allowed");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fmt};
 
-use kernel::limits;
+use kernel::{JsonText, Repair, json_text, limits};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -19,6 +19,8 @@ pub struct Document {
     pub root: Value,
     /// Where an object names a key twice; the last value counts, as in JavaScript.
     pub duplicates: Vec<String>,
+    /// What was wrong with its text.
+    pub repairs: Vec<Repair>,
 }
 
 /// Why a document is not read.
@@ -46,13 +48,13 @@ pub fn read(bytes: &[u8]) -> Result<Document, StructureError> {
         let (bytes, limit) = (bytes.len(), limits::IMPORT_BYTES_MAX);
         return Err(StructureError::Bytes { bytes, limit });
     }
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let JsonText { text, repairs } = json_text(bytes);
     let guard = Guard::default();
-    let mut json = serde_json::Deserializer::from_slice(text);
+    let mut json = serde_json::Deserializer::from_str(&text);
     let read = Node(&guard).deserialize(&mut json).and_then(|root| json.end().map(|()| root));
     let guard = guard.0.into_inner();
     match (read, guard.broken) {
-        (Ok(root), _) => Ok(Document { root, duplicates: guard.duplicates }),
+        (Ok(root), _) => Ok(Document { root, duplicates: guard.duplicates, repairs }),
         (Err(_), Some(broken)) => Err(broken),
         (Err(error), None) => Err(StructureError::Syntax { message: error.to_string() }),
     }

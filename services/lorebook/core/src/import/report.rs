@@ -17,6 +17,10 @@ codes! {
     Code {
         FormatTranslated "FORMAT_TRANSLATED"
             "the file is of another program; its entries are read as World Info";
+        EncodingRepaired "ENCODING_REPAIRED"
+            "the text was not UTF-8, or began with a byte order mark";
+        LoneSurrogate "LONE_SURROGATE"
+            "half of a surrogate pair stood alone in a string; it became a replacement character";
         FieldDefaulted "FIELD_DEFAULTED"
             "absent, or says nothing; the field has the default of a newly created entry";
         FieldRespelled "FIELD_RESPELLED"
@@ -126,6 +130,8 @@ impl Code {
     pub const fn is_warning(self) -> bool {
         match self {
             Self::FormatTranslated
+            | Self::EncodingRepaired
+            | Self::LoneSurrogate
             | Self::FieldDefaulted
             | Self::FieldRespelled
             | Self::ValueCoerced

@@ -332,3 +332,20 @@ fn entries_that_are_no_objects_are_left_out_by_name() {
     assert_eq!(imported.rows.len(), 1);
     assert_eq!(found(&imported, Code::EntryUnusable, "$.entries.0"), 1);
 }
+
+#[test]
+fn what_a_file_gets_wrong_about_its_text_is_repaired_and_said() {
+    for (bytes, content, code) in [
+        (
+            &b"\xEF\xBB\xBF{\"entries\":{\"0\":{\"content\":\"a\"}}}"[..],
+            "a",
+            Code::EncodingRepaired,
+        ),
+        (b"{\"entries\":{\"0\":{\"content\":\"a\xFFb\"}}}", "a\u{FFFD}b", Code::EncodingRepaired),
+        (br#"{"entries":{"0":{"content":"a\ud83d b"}}}"#, "a\u{FFFD} b", Code::LoneSurrogate),
+    ] {
+        let imported = import(bytes).expect("read");
+        assert_eq!(imported.rows[0].body.content, content);
+        assert!(imported.report.findings.iter().any(|found| found.code == code), "{code:?}");
+    }
+}

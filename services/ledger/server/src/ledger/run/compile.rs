@@ -7,9 +7,10 @@ use prompt::{
     derive::{Author, Source},
     in_chat,
 };
+use tonic::{Code, Status};
 use wire::{common::v1 as common_pb, ledger::v1 as pb, mesh::v1 as mesh_pb};
 
-use super::{Reply, Stopped};
+use super::{Reply, STORE_WAIT, STORE_WAIT_MAX, Stopped};
 use crate::{
     error::{Error, Result},
     ledger::{load, record::DiagnosticRecord, texts::Found},
@@ -45,25 +46,26 @@ pub(super) struct Carry {
 // === impl Reply ===
 
 impl Reply {
-    /// Compiles on the session as it stands, and takes the loader's lease for this generation.
+    /// Compiles on the session as it stands, and takes the loader's lease for this generation. A loader or a
+    /// store that is away for a moment is asked again: compiling twice is compiling once.
     pub(super) async fn compile(&self, state: &State) -> std::result::Result<Compiled, Stopped> {
         let request = self.compile_request(state).await?;
-        let link = self.ledger.inner.loader.acting_for(&self.background());
-        let mut client = mesh_pb::compile_service_client::CompileServiceClient::new(link);
-        let refused = |status: tonic::Status| Stopped::of(Failure::Compile, status.message());
-        let mut parts = client.compile(request).await.map_err(refused)?.into_inner();
-        let (mut segments, mut summary) = (Vec::new(), None);
-        while let Some(response) = parts.message().await.map_err(refused)? {
-            match response.part {
-                Some(mesh_pb::compile_response::Part::Segment(part)) => {
-                    segments.push(segment(part).map_err(|why| {
-                        Stopped::of(Failure::Compile, format!("the loader sent a segment {why}"))
-                    })?);
+        let mut wait = STORE_WAIT;
+        let (parts, summary) = loop {
+            match self.asked(request.clone()).await {
+                Ok(answer) => break answer,
+                Err(status) if status.code() == Code::Unavailable && wait <= STORE_WAIT_MAX => {
+                    tracing::warn!(why = status.message(), "a generation waits for its profile");
                 }
-                Some(mesh_pb::compile_response::Part::Summary(part)) => summary = Some(part),
-                None => {}
+                Err(status) => return Err(Stopped::of(Failure::Compile, status.message())),
             }
-        }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        };
+        let segments = parts.into_iter().map(segment).collect::<std::result::Result<_, _>>();
+        let segments = segments.map_err(|why| {
+            Stopped::of(Failure::Compile, format!("the loader sent a segment {why}"))
+        })?;
         let summary = summary.ok_or_else(|| {
             Stopped::of(Failure::Compile, "the loader's answer ended without a summary")
         })?;
@@ -74,6 +76,25 @@ impl Reply {
             })?,
         };
         Ok(Compiled { segments, summary, format })
+    }
+
+    async fn asked(
+        &self,
+        request: mesh_pb::CompileRequest,
+    ) -> std::result::Result<(Vec<mesh_pb::ProfileSegment>, Option<mesh_pb::ProfileSummary>), Status>
+    {
+        let link = self.ledger.inner.loader.acting_for(&self.background());
+        let mut client = mesh_pb::compile_service_client::CompileServiceClient::new(link);
+        let mut parts = client.compile(request).await?.into_inner();
+        let (mut segments, mut summary) = (Vec::new(), None);
+        while let Some(response) = parts.message().await? {
+            match response.part {
+                Some(mesh_pb::compile_response::Part::Segment(part)) => segments.push(part),
+                Some(mesh_pb::compile_response::Part::Summary(part)) => summary = Some(part),
+                None => {}
+            }
+        }
+        Ok((segments, summary))
     }
 
     async fn compile_request(&self, state: &State) -> Result<mesh_pb::CompileRequest> {

@@ -1,5 +1,7 @@
 //! Entries and edits of them, field by field as their masks name them.
 
+use std::collections::HashSet;
+
 use host::{
     field::{self, finite, known, output_only},
     mask,
@@ -115,9 +117,15 @@ pub fn delete(within: &str, request: &pb::DeleteEntryRequest) -> Result<Edit, St
 
 pub fn reorder(request: &pb::ReorderEntriesRequest) -> Result<Edit, Status> {
     field::at_most("entry_ids", request.entry_ids.len(), "ids", limits::BOOK_ENTRIES_MAX)?;
-    let ids = request.entry_ids.iter().enumerate();
-    let ids = ids.map(|(at, text)| id(&format!("entry_ids[{at}]"), text, EntryId::new));
-    Ok(Edit::Reorder { ids: ids.collect::<Result<_, _>>()? })
+    let (mut ids, mut seen) = (Vec::new(), HashSet::new());
+    for (at, text) in request.entry_ids.iter().enumerate() {
+        let place = format!("entry_ids[{at}]");
+        ids.push(id(&place, text, EntryId::new)?);
+        if !seen.insert(text) {
+            return Err(invalid(place, "stands there twice"));
+        }
+    }
+    Ok(Edit::Reorder { ids })
 }
 
 pub fn batch(request: &pb::BatchEditEntriesRequest) -> Result<Vec<Edit>, Status> {
