@@ -125,8 +125,10 @@ pub const MATCHER_CACHE_BYTES_MAX: u64 = 256 * MIB as u64;
 
 // --- selections (30-loader, section 2) ---
 
-/// Deletions of worlds that one sweep tries again.
+/// Deletions of worlds that a sweep reads at a time, and owners whose unused books it collects.
 pub const PENDING_DELETIONS_MAX: usize = 100;
+/// How long the running copy of a card's book waits for its card, whose import may have died.
+pub const BOOK_UNCLAIMED_MS: i64 = 15 * 60 * 1_000;
 /// Worlds that one session, user, preset or character may name.
 pub const WORLDS_PER_OWNER_MAX: usize = 100;
 /// Presets, characters and users of one owner, of each kind.

@@ -1,8 +1,11 @@
 //! Characters: imported with the running copy of their book, read, listed, deleted.
 
 use futures::stream;
-use host::{caller::Caller, upload::Upload};
-use kernel::{CharacterId, WorldId, limits::CHUNK_BYTES};
+use host::{caller::Caller, status::peer_unavailable, upload::Upload};
+use kernel::{
+    CharacterId, WorldId,
+    limits::{BOOK_UNCLAIMED_MS, CHUNK_BYTES},
+};
 use loader_core::{
     Character,
     format::{
@@ -19,8 +22,11 @@ use crate::{
     Loader,
     error::Error,
     presets::{Imported, shown},
-    store::{Attempt, CharacterRow, Kind},
+    store::{Attempt, CharacterRow, Kind, WriteError},
 };
+
+/// How often a book is registered for one write; each time but the last, another call has collected it.
+pub const BOOK_ATTEMPTS: usize = 8;
 
 impl Loader {
     /// The book is registered first: a card never points at a world that is not there.
@@ -35,32 +41,37 @@ impl Loader {
             (upload, read)
         })
         .await?;
-        let ImportedCard { character, container, document, mut report } = read?;
+        let ImportedCard { character, container, document, report } = read?;
         if upload.validate_only {
             return Ok(Imported { row: None, report, already: false, replayed: false });
         }
-        let owner = &caller.principal.owner;
-        let hash = kernel::digest(&upload.bytes);
-        let known = self.store.character_by_hash(owner, &hash).await?;
-        let embedded_world = match known {
-            Some(known) => known.embedded_world,
-            None => self.register_book(caller, &character, &mut report).await?,
-        };
         let id = attempt.as_ref().map(|attempt| attempt.derive(CharacterId::derived));
-        let row = CharacterRow {
+        let mut row = CharacterRow {
             id: id.unwrap_or_else(|| self.clock.fresh().into()),
             name: shown(&character.name),
-            hash,
+            hash: kernel::digest(&upload.bytes),
             spec: spec_of(&report, &character),
             container,
             document,
-            embedded_world,
+            embedded_world: None,
             revision: 1,
             created_at: self.clock.now(),
         };
         let original = (container != Container::Json).then_some(&upload.bytes[..]);
-        let done = self.store.add_character(owner, &row, original, attempt.as_ref()).await?;
-        Ok(Imported::of(done, report))
+        let owner = &caller.principal.owner;
+        let before = report;
+        for _ in 0..BOOK_ATTEMPTS {
+            let mut report = before.clone();
+            row.embedded_world = match self.store.character_by_hash(owner, &row.hash).await? {
+                Some(known) => known.embedded_world,
+                None => self.register_book(caller, &character, &mut report).await?,
+            };
+            let added = self.store.add_character(owner, &row, original, attempt.as_ref()).await;
+            if let Some(done) = unless_collected(added)? {
+                return Ok(Imported::of(done, report));
+            }
+        }
+        Err(collected_again())
     }
 
     pub async fn character(
@@ -87,8 +98,11 @@ impl Loader {
         if report.has(Code::EmbeddedWorldBookInvalid) {
             return Ok(None);
         }
-        let header = EmbeddedBookHeader { character_name: shown(&character.name) };
         let bytes = book.to_string().into_bytes();
+        let (owner, content) = (&caller.principal.owner, kernel::digest(&bytes));
+        let world = self.store.begin_book(owner, &content, BOOK_UNCLAIMED_MS).await?;
+        let (character_name, world_id) = (shown(&character.name), world.to_string());
+        let header = EmbeddedBookHeader { character_name, world_id };
         let chunks: Vec<_> =
             bytes.chunks(CHUNK_BYTES).map(|chunk| Part::Chunk(chunk.to_vec())).collect();
         let parts = std::iter::once(Part::Header(header)).chain(chunks);
@@ -109,9 +123,25 @@ impl Loader {
             report.add(Code::EmbeddedWorldBookInvalid, "data.character_book", message);
             return Ok(None);
         }
-        let world = WorldId::new(&answer.world_id);
-        world.map(Some).map_err(|error| Error::PeerAnswer(format!("world_id {error}")))
+        if answer.world_id != world.as_str() {
+            return Err(Error::PeerAnswer(format!("world_id is not {world}")));
+        }
+        Ok(Some(world))
     }
+}
+
+/// What a write answered, or none if the book's running copy was collected before it: another card of the
+/// same book was deleted at that moment.
+pub fn unless_collected<T>(written: Result<T, WriteError>) -> Result<Option<T>, Error> {
+    match written {
+        Err(WriteError::NotFound { kind: "world", .. }) => Ok(None),
+        written => Ok(Some(written?)),
+    }
+}
+
+/// The caller may try again.
+pub fn collected_again() -> Error {
+    Error::peer(peer_unavailable("the book's running copy was deleted again and again"))
 }
 
 /// As `Character.spec` shows it.

@@ -1,4 +1,5 @@
-//! Worlds are deleted: decided and cleared here, then gone from the lorebook, at once or by the sweeper.
+//! Worlds are deleted: decided and cleared here, then gone from the lorebook, at once or by the sweeper. So are
+//! the running copies of cards' books that nothing uses any more.
 
 use host::caller::Caller;
 use kernel::{Owner, Principal, WorldId, limits::PENDING_DELETIONS_MAX};
@@ -47,14 +48,34 @@ impl Loader {
         Ok(Done { value: Deleted { cleared, pending }, replayed })
     }
 
-    /// Finishes what a crash or an absent lorebook left over.
+    /// Finishes what a crash or an absent lorebook left over, and what was collected.
     pub async fn finish_deletions(&self) -> Result<(), Error> {
-        for (owner, world) in self.store.pending_deletions(PENDING_DELETIONS_MAX).await? {
-            let Owner { tenant, subject } = owner;
-            let caller = Caller::of_job(Principal::new(tenant, subject, []));
-            self.finish_deletion(&caller, &world).await?;
+        loop {
+            let pending = self.store.pending_deletions(PENDING_DELETIONS_MAX).await?;
+            let is_last = pending.len() < PENDING_DELETIONS_MAX;
+            for (owner, world) in pending {
+                let Owner { tenant, subject } = owner;
+                let caller = Caller::of_job(Principal::new(tenant, subject, []));
+                self.finish_deletion(&caller, &world).await?;
+            }
+            if is_last {
+                return Ok(());
+            }
         }
-        Ok(())
+    }
+
+    /// Decides the deletion of the cards' books that nothing uses any more, whoever owns them.
+    pub async fn collect_books(&self) -> Result<(), Error> {
+        loop {
+            let owners = self.store.owners_of_unused_books(PENDING_DELETIONS_MAX).await?;
+            for owner in &owners {
+                let worlds = self.store.collect_books(owner).await?;
+                tracing::debug!(?worlds, "nothing uses these copies of cards' books");
+            }
+            if owners.len() < PENDING_DELETIONS_MAX {
+                return Ok(());
+            }
+        }
     }
 
     async fn finish_deletion(&self, caller: &Caller, world: &WorldId) -> Result<(), Error> {

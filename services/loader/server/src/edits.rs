@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{
     Loader,
-    characters::spec_of,
+    characters::{BOOK_ATTEMPTS, collected_again, spec_of, unless_collected},
     error::Error,
     presets::shown,
     store::{Attempt, CharacterRow, Done, Edited, Kind, PresetRow, UserRow, WriteError},
@@ -124,14 +124,30 @@ impl Loader {
         if edit.validate_only {
             return Ok((None, card.report));
         }
-        let embedded_world = self.register_book(caller, &card.character, &mut card.report).await?;
-        refuse_unusable(&card.report)?;
-        let report = card.report.clone();
-        let row = CharacterRow { embedded_world, ..of_card(row, card) };
+        self.put_book(caller, row, card, terms).await
+    }
+
+    async fn put_book(
+        &self,
+        caller: &Caller,
+        row: CharacterRow,
+        card: Card,
+        terms: Terms,
+    ) -> Result<(Option<Done<Edited<CharacterRow>>>, Report), Error> {
         let Terms { reject_running, attempt, .. } = terms;
-        let owner = &caller.principal.owner;
-        let done = self.store.edit_character(owner, &row, reject_running, attempt.as_ref()).await?;
-        Ok((Some(done), report))
+        let (owner, character) = (&caller.principal.owner, card.character.clone());
+        let (before, mut row) = (card.report.clone(), of_card(row, card));
+        for _ in 0..BOOK_ATTEMPTS {
+            let mut report = before.clone();
+            row.embedded_world = self.register_book(caller, &character, &mut report).await?;
+            refuse_unusable(&report)?;
+            let edited = self.store.edit_character(owner, &row, reject_running, attempt.as_ref());
+            if let Some(done) = unless_collected(edited.await)? {
+                self.released.notify_one();
+                return Ok((Some(done), report));
+            }
+        }
+        Err(collected_again())
     }
 
     pub async fn update_user(

@@ -13,6 +13,7 @@ use host::{
 };
 use kernel::{Clock, SystemClock, limits::ANSWER_KEPT_MS};
 use sqlx::migrate::Migrator;
+use tokio::sync::Notify;
 
 use crate::{
     documents::Documents,
@@ -41,7 +42,7 @@ pub const NAME: &str = "loader";
 
 /// How often old answers are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-/// How often deletions that wait for the lorebook are tried again.
+/// How often deletions that wait for the lorebook, or for a session to end, are tried again.
 const DELETE_EVERY: Duration = Duration::from_secs(30);
 
 /// How the loader runs.
@@ -68,6 +69,8 @@ struct Loader {
     clock: Arc<dyn Clock>,
     lorebook: Peer,
     documents: Documents,
+    /// Tells the sweeper that a card has let go of its book.
+    released: Notify,
 }
 
 /// Opens and migrates the database; nothing is called yet.
@@ -78,7 +81,8 @@ pub async fn build(
 ) -> Result<Server, DatabaseError> {
     let store = open(config, clock.clone()).await?;
     let Links { lorebook } = links;
-    let loader = Loader { store, clock, lorebook, documents: Documents::default() };
+    let (documents, released) = (Documents::default(), Notify::new());
+    let loader = Loader { store, clock, lorebook, documents, released };
     Ok(Server { loader: Arc::new(loader) })
 }
 
@@ -128,11 +132,23 @@ async fn finish_deletions(loader: Arc<Loader>, shutdown: Shutdown) {
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
+            () = loader.released.notified() => {}
             () = shutdown.stopping() => return,
         }
-        if let Err(error) = loader.finish_deletions().await {
-            tracing::warn!(%error, "deleted worlds could not be taken out of the lorebook");
+        tokio::select! {
+            () = take_out_worlds(&loader) => {}
+            () = shutdown.stopping() => return,
         }
+    }
+}
+
+/// What is cut off here goes on with the next sweep.
+async fn take_out_worlds(loader: &Loader) {
+    if let Err(error) = loader.collect_books().await {
+        tracing::warn!(%error, "cards' books that nothing uses could not be collected");
+    }
+    if let Err(error) = loader.finish_deletions().await {
+        tracing::warn!(%error, "deleted worlds could not be taken out of the lorebook");
     }
 }
 

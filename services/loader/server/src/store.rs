@@ -28,7 +28,14 @@ pub use values::{
 
 /// The loader's store.
 pub trait Store:
-    AnswerStore + ResourceStore + SelectionStore + OwnerStore + TemplateStore + WorldStore + LeaseStore
+    AnswerStore
+    + ResourceStore
+    + BookStore
+    + SelectionStore
+    + OwnerStore
+    + TemplateStore
+    + WorldStore
+    + LeaseStore
 {
 }
 
@@ -54,7 +61,8 @@ pub trait ResourceStore: Send + Sync + 'static {
     ) -> Result<Done<Added<PresetRow>>, WriteError>;
 
     /// Adds a character, unless the owner has one of the same bytes. `original` is the whole file
-    /// where the card came inside another.
+    /// where the card came inside another. Refused as a world that is not there if the running copy of
+    /// the card's book was collected since it was begun.
     async fn add_character(
         &self,
         owner: &Owner,
@@ -114,7 +122,8 @@ pub trait ResourceStore: Send + Sync + 'static {
         attempt: Option<&Attempt>,
     ) -> Result<Done<Edited<PresetRow>>, WriteError>;
 
-    /// The same for a character; the file that it came in stays.
+    /// The same for a character, and a collected copy as `add_character`; the file that it came in
+    /// stays.
     async fn edit_character(
         &self,
         owner: &Owner,
@@ -143,6 +152,27 @@ pub trait ResourceStore: Send + Sync + 'static {
         expected_revision: Option<u64>,
         attempt: Option<&Attempt>,
     ) -> Result<Done<u64>, WriteError>;
+}
+
+/// The running copies of cards' books, which live in the lorebook.
+#[async_trait]
+pub trait BookStore: Send + Sync + 'static {
+    /// Names the running copy of a book of these bytes, before the lorebook is told of it. Nobody
+    /// collects it for so long, though no card points at it yet. One whose deletion was decided never
+    /// comes back: the same book is another world then, so that a late deletion harms nobody.
+    async fn begin_book(
+        &self,
+        owner: &Owner,
+        content: &Digest,
+        keep_ms: i64,
+    ) -> Result<WorldId, WriteError>;
+
+    /// Decides the deletion of the owner's copies that no card, no relation and no running session
+    /// uses; which those are.
+    async fn collect_books(&self, owner: &Owner) -> Result<Vec<WorldId>, WriteError>;
+
+    /// Owners that have such copies, `limit` at the most.
+    async fn owners_of_unused_books(&self, limit: usize) -> Result<Vec<Owner>, StoreError>;
 }
 
 /// What sessions have bound.
@@ -323,6 +353,7 @@ pub trait LeaseStore: Send + Sync + 'static {
 impl<T> Store for T where
     T: AnswerStore
         + ResourceStore
+        + BookStore
         + SelectionStore
         + OwnerStore
         + TemplateStore

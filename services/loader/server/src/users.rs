@@ -100,6 +100,10 @@ impl Loader {
         attempt: Option<Attempt>,
     ) -> Result<Done<u64>, Error> {
         let owner = &caller.principal.owner;
-        Ok(self.store.delete(owner, kind, id, expected, attempt.as_ref()).await?)
+        let done = self.store.delete(owner, kind, id, expected, attempt.as_ref()).await?;
+        if kind == Kind::Character {
+            self.released.notify_one();
+        }
+        Ok(done)
     }
 }

@@ -1,7 +1,7 @@
-//! The running copies of cards' embedded books: immutable worlds, addressed by their content.
+//! The running copies of cards' embedded books: immutable worlds under the ids that the loader gives them.
 
 use host::upload::Held;
-use kernel::{Owner, WorldId, digest};
+use kernel::{Owner, WorldId};
 use lorebook_core::{World, import::Imported};
 
 use crate::{
@@ -24,16 +24,14 @@ const UNNAMED: &str = "Embedded book";
 // === impl Lorebook ===
 
 impl Lorebook {
-    /// The same bytes of the same owner are the same world.
+    /// The loader names the copy by what it holds; one that is there is left as it is.
     pub async fn register_book(
         &self,
         owner: &Owner,
+        id: WorldId,
         character: &str,
         bytes: Held,
     ) -> Result<Registered, Error> {
-        let content = digest(&bytes).to_hex();
-        let parts = [owner.tenant.as_str(), owner.subject.as_str(), "embedded", &content];
-        let id = WorldId::derived(&parts);
         let imported = match read(bytes).await {
             Ok(imported) => imported,
             Err(Error::Task(error)) => return Err(error.into()),

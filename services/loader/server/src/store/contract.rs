@@ -22,6 +22,7 @@ use crate::{NAME, postgres_migrations, sqlite_migrations};
 /// A minute, long enough for every test.
 const LONG_MS: i64 = 60_000;
 
+mod books;
 mod guard;
 mod owners;
 mod resources;
@@ -86,10 +87,21 @@ fn character(id: &str, content: &str) -> CharacterRow {
         spec: "v2".to_owned(),
         container: Container::Png,
         document: content.as_bytes().to_vec(),
-        embedded_world: WorldId::new("book").ok(),
+        embedded_world: None,
         revision: 1,
         created_at: Timestamp::from_micros(7),
     }
+}
+
+/// The card with a book, whose running copy is begun.
+async fn with_book(
+    store: &Arc<dyn Store>,
+    owner: &Owner,
+    card: CharacterRow,
+    book: &str,
+) -> CharacterRow {
+    let world = store.begin_book(owner, &digest(book.as_bytes()), LONG_MS).await.expect("begun");
+    CharacterRow { embedded_world: Some(world), ..card }
 }
 
 fn user(id: &str) -> UserRow {

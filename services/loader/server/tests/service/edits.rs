@@ -119,7 +119,7 @@ async fn an_edited_character_keeps_everything_that_was_not_named() {
     let card = done.character.clone().expect("a character");
     assert_eq!((done.effective(), card.etag.as_str()), (pb::Effective::Now, "2"));
     assert_eq!((card.system_prompt.as_str(), card.tags.len()), ("Speak as {{char}}.", 1));
-    assert!(card.embedded_world_id.starts_with("book-"), "the book was not touched");
+    assert!(it.house.lorebook.holds(&card.embedded_world_id), "the book was not touched");
     assert!(it.texts("g").await.contains("Mira fears the sea."));
     let anew = it.house.import_character("ada", header("", "m.json"), CARD.as_bytes()).await;
     let anew = anew.expect("imported");
@@ -219,17 +219,16 @@ async fn a_book_is_replaced_taken_out_and_given_from_none() {
     let done = it.book(BOOK, |_| {}).await.expect("replaced").character.expect("a character");
     assert_ne!(done.embedded_world_id, first);
     assert!(done.document_json.contains("The sea is loud."));
+    let again = it.book(BOOK, |_| {}).await.expect("replaced").character.expect("a character");
+    assert_eq!(again.embedded_world_id, done.embedded_world_id, "the same bytes, the same world");
     let none = it.book("", |header| header.remove = true).await.expect("taken out");
     let none = none.character.expect("a character");
     assert_eq!(none.embedded_world_id, "");
     assert!(!none.document_json.contains("character_book"));
-    let again = it.book(BOOK, |_| {}).await.expect("given").character.expect("a character");
-    assert_eq!(
-        again.embedded_world_id, done.embedded_world_id,
-        "the same bytes are the same world"
-    );
+    let given = it.book(BOOK, |_| {}).await.expect("given").character.expect("a character");
+    assert!(it.house.lorebook.holds(&given.embedded_world_id));
     let (_, summary) = it.house.compile(generation("s", "g")).await.expect("compiled");
-    assert_eq!(summary.worlds[0].world_id, done.embedded_world_id);
+    assert_eq!(summary.worlds[0].world_id, given.embedded_world_id);
 }
 
 #[tokio::test]
@@ -309,7 +308,7 @@ async fn explain_names_the_source_of_each_piece_and_no_text() {
         let sources: Vec<_> = answer.segments.iter().flat_map(|segment| &segment.from).collect();
         let of = |kind: &str| {
             let is_of = |source: &&&pb::PieceSource| {
-                source.resource_kind == kind && !source.resource_id.starts_with("book-")
+                source.resource_kind == kind && !it.house.lorebook.holds(&source.resource_id)
             };
             let found = sources.iter().find(is_of);
             found.unwrap_or_else(|| panic!("mode {mode}: nothing of a {kind} in {sources:?}"))

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use futures::stream;
-use kernel::digest;
 use tokio::sync::watch;
 use tonic::{Request, Response, Status, Streaming, service::Routes};
 use wire::{
@@ -19,10 +18,14 @@ pub struct Lorebook {
     pub worlds: Arc<Mutex<Vec<String>>>,
     /// Books that were registered, as JSON.
     pub books: Arc<Mutex<Vec<String>>>,
+    /// The worlds that they became.
+    pub copies: Arc<Mutex<Vec<String>>>,
     pub asked: Arc<Mutex<Vec<mesh::ActivateRequest>>>,
     pub away: Arc<Mutex<bool>>,
     /// It answers, and fails to delete.
     pub keeps: Arc<Mutex<bool>>,
+    /// Worlds that it failed to delete.
+    pub kept: Arc<watch::Sender<Vec<String>>>,
     /// Worlds that were deleted, in order.
     pub deleted: Arc<watch::Sender<Vec<String>>>,
 }
@@ -43,6 +46,14 @@ impl Lorebook {
     pub fn services(&self) -> Routes {
         let worlds = worlds::WorldServiceServer::new(self.clone());
         Routes::new(lore::LoreServiceServer::new(self.clone())).add_service(worlds)
+    }
+
+    /// Whether a world is a card's book, and still there.
+    pub fn holds(&self, copy: &str) -> bool {
+        let holds = |worlds: &Mutex<Vec<String>>| {
+            worlds.lock().expect("not poisoned").iter().any(|world| world == copy)
+        };
+        holds(&self.copies) && holds(&self.worlds)
     }
 
     pub fn knows(&self, world: &str) {
@@ -89,15 +100,17 @@ impl lore::LoreService for Lorebook {
         use mesh::register_embedded_book_request::Part;
         self.check()?;
         let mut parts = request.into_inner();
-        let mut book = Vec::new();
+        let (mut world_id, mut book) = (String::new(), Vec::new());
         while let Some(message) = parts.message().await? {
-            if let Some(Part::Chunk(chunk)) = message.part {
-                book.extend(chunk);
+            match message.part {
+                Some(Part::Header(header)) => world_id = header.world_id,
+                Some(Part::Chunk(chunk)) => book.extend(chunk),
+                None => {}
             }
         }
         let book = String::from_utf8(book).expect("JSON");
-        let world_id = format!("book-{}", &digest(book.as_bytes()).to_hex()[..8]);
         self.books.lock().expect("not poisoned").push(book);
+        self.copies.lock().expect("not poisoned").push(world_id.clone());
         self.knows(&world_id);
         Ok(Response::new(mesh::RegisterEmbeddedBookResponse { world_id, report: None }))
     }
@@ -108,9 +121,10 @@ impl lore::LoreService for Lorebook {
     ) -> Answered<Response<mesh::BatchGetWorldsResponse>> {
         self.check()?;
         let known = self.worlds.lock().expect("not poisoned").clone();
+        let copies = self.copies.lock().expect("not poisoned").clone();
         let asked = request.into_inner().world_ids.into_iter().filter(|id| known.contains(id));
         let worlds = asked.map(|world_id| World {
-            embedded: world_id.starts_with("book-"),
+            embedded: copies.contains(&world_id),
             etag: format!("etag of {world_id}"),
             world_id,
             ..Default::default()
@@ -138,10 +152,11 @@ impl lore::LoreService for Lorebook {
         request: Request<mesh::DeleteWorldRequest>,
     ) -> Answered<Response<mesh::DeleteWorldResponse>> {
         self.check()?;
+        let gone = request.into_inner().world_id;
         if *self.keeps.lock().expect("not poisoned") {
+            self.kept.send_modify(|kept| kept.push(gone));
             return Err(host::status::peer_unavailable("the deletion was lost"));
         }
-        let gone = request.into_inner().world_id;
         self.worlds.lock().expect("not poisoned").retain(|world| *world != gone);
         self.deleted.send_modify(|deleted| deleted.push(gone));
         Ok(Response::new(mesh::DeleteWorldResponse {}))

@@ -1,6 +1,7 @@
 //! The loader through its RPCs: a served loader on SQLite, and a lorebook that the tests script.
 
 mod bindings;
+mod books;
 mod characters;
 mod deletions;
 mod edits;

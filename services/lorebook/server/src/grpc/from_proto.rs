@@ -99,15 +99,18 @@ pub async fn upload(
 /// The character's name and the bytes of its book.
 pub async fn embedded(
     parts: Streaming<mesh::RegisterEmbeddedBookRequest>,
-) -> Result<(String, Held), Status> {
+) -> Result<((WorldId, String), Held), Status> {
     let part = |message: mesh::RegisterEmbeddedBookRequest| {
         message.part.map(|part| match part {
             BookPart::Header(header) => Part::Header(header),
             BookPart::Chunk(chunk) => Part::Chunk(chunk),
         })
     };
-    let name = |header: mesh::EmbeddedBookHeader| Ok(header.character_name);
-    upload::receive(parts, limits::IMPORT_BYTES_MAX, part, name).await
+    let names = |header: mesh::EmbeddedBookHeader| {
+        let world = id("world_id", &header.world_id, WorldId::new)?;
+        Ok((world, header.character_name))
+    };
+    upload::receive(parts, limits::IMPORT_BYTES_MAX, part, names).await
 }
 
 pub fn view(view: i32) -> Result<View, Status> {

@@ -35,8 +35,9 @@ impl lore::LoreService for Grpc {
         request: Request<Streaming<mesh::RegisterEmbeddedBookRequest>>,
     ) -> Result<Response<mesh::RegisterEmbeddedBookResponse>, Status> {
         let owner = owner(&request)?;
-        let (character, bytes) = from_proto::embedded(request.into_inner()).await?;
-        let registered = self.0.register_book(&owner, &character, bytes).await.map_err(status)?;
+        let ((world, character), bytes) = from_proto::embedded(request.into_inner()).await?;
+        let registered = self.0.register_book(&owner, world, &character, bytes).await;
+        let registered = registered.map_err(status)?;
         Ok(Response::new(match registered {
             Registered::World(found) => mesh::RegisterEmbeddedBookResponse {
                 world_id: found

@@ -1,11 +1,11 @@
 //! Selections and bindings: given, copied, replaced, cleared.
 
-use kernel::{UserId, WorldId};
+use kernel::UserId;
 use loader_core::selection::{Bindings, Selection, Worlds};
 
 use super::{
     super::{Holder, Origin, WriteError, bindings_etag},
-    furnished, on_each, session, user, worlds,
+    character, furnished, on_each, session, user, with_book, worlds,
 };
 
 #[tokio::test]
@@ -62,6 +62,8 @@ async fn a_fork_copies_its_parent_and_then_goes_its_own_way() {
 async fn bindings_are_replaced_whole_under_their_etag() {
     on_each(|store| async move {
         let (ada, selection) = furnished(&store).await;
+        let card = with_book(&store, &ada, character("c", "C"), "book").await;
+        store.edit_character(&ada, &card, false, None).await.expect("edited");
         let holder = Holder::User(user("u").id);
         let none = bindings_etag(&Worlds::default());
         let set = store.set_bindings(&ada, &holder, &worlds("b a"), Some(&none), None).await;
@@ -74,7 +76,7 @@ async fn bindings_are_replaced_whole_under_their_etag() {
         let expected = Bindings {
             user: worlds("b a").into(),
             global: worlds("g").into(),
-            embedded: WorldId::new("book").ok(),
+            embedded: card.embedded_world,
             ..Bindings::default()
         };
         assert_eq!(all, expected);

@@ -109,7 +109,7 @@ pub(super) async fn of_selection(
         bindings.preset = worlds_of(tx, owner, &Holder::Preset(id)).await?;
     }
     if let Some(id) = character {
-        bindings.embedded = characters::embedded_world(tx, owner, &id).await?;
+        bindings.embedded = characters::embedded_world(tx, owner, id.as_str()).await?;
         bindings.character = worlds_of(tx, owner, &Holder::Character(id)).await?;
     }
     Ok(bindings)

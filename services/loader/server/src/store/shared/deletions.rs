@@ -22,7 +22,8 @@ const DECIDED: &str = "
     select world_id
     from world_deletions
     where tenant = $1
-        and subject = $2";
+        and subject = $2
+        and world_id = $3";
 
 const PENDING: &str = "
     select tenant, subject, world_id
@@ -93,17 +94,22 @@ pub(super) async fn check(
     owner: &Owner,
     worlds: &Worlds,
 ) -> Result<(), WriteError> {
-    if worlds.as_slice().is_empty() {
-        return Ok(());
-    }
-    let rows = of_owner(DECIDED, owner).fetch_all(tx).await.map_err(StoreError::from)?;
-    for row in rows {
-        let decided = parsed(&row, "world_deletions", "world_id", WorldId::new)?;
-        if worlds.as_slice().contains(&decided) {
-            return Err(WriteError::NotFound { kind: "world", id: decided.to_string() });
+    for world in worlds.as_slice() {
+        if is_decided(tx, owner, world).await? {
+            return Err(WriteError::NotFound { kind: "world", id: world.to_string() });
         }
     }
     Ok(())
+}
+
+/// Whether a world is being deleted, or was not long ago.
+pub(super) async fn is_decided(
+    tx: &mut Connection,
+    owner: &Owner,
+    world: &WorldId,
+) -> Result<bool, StoreError> {
+    let row = of_owner(DECIDED, owner).bind(world.as_str()).fetch_optional(tx).await?;
+    Ok(row.is_some())
 }
 
 pub(super) async fn pending(

@@ -13,10 +13,12 @@ use super::{
 use crate::store::{Holder, Kind, Lease, LeaseStore, Snapshot, StoreError, WriteError};
 
 const TAKE: &str = "
-    insert into leases (tenant, subject, session_id, generation_id, expires_at)
-    values ($1, $2, $3, $4, $5)
+    insert into leases (tenant, subject, session_id, generation_id, expires_at, book_world_id)
+    values ($1, $2, $3, $4, $5, $6)
     on conflict (tenant, subject, session_id) do update
-    set generation_id = excluded.generation_id, expires_at = excluded.expires_at";
+    set generation_id = excluded.generation_id,
+        expires_at = excluded.expires_at,
+        book_world_id = excluded.book_world_id";
 
 const RELEASE: &str = "
     delete from leases
@@ -67,16 +69,17 @@ impl LeaseStore for Backend {
     ) -> Result<Snapshot, WriteError> {
         let (mut write, _) = self.begin(owner, None).await?;
         let tx = &mut write.tx;
+        let room = self.capacity.selections;
+        let selection = selections::read_or_default(tx, owner, session, room).await?;
+        let snapshot = snapshot(tx, owner, selection).await?;
         let expires_at = now(tx).await? + lease.for_ms * 1_000;
         let take = of_owner(TAKE, owner)
             .bind(session.as_str())
             .bind(lease.generation.as_str())
             .bind(expires_at)
+            .bind(snapshot.bindings.embedded.as_ref().map(WorldId::as_str))
             .execute(&mut **tx);
         take.await.map_err(StoreError::from)?;
-        let room = self.capacity.selections;
-        let selection = selections::read_or_default(tx, owner, session, room).await?;
-        let snapshot = snapshot(tx, owner, selection).await?;
         write.commit().await?;
         Ok(snapshot)
     }
@@ -201,6 +204,6 @@ fn sessions(rows: Vec<Row>) -> Result<Vec<SessionId>, StoreError> {
     rows.iter().map(|row| parsed(row, "leases", "session_id", SessionId::new)).collect()
 }
 
-async fn now(tx: &mut Connection) -> Result<i64, StoreError> {
+pub(super) async fn now(tx: &mut Connection) -> Result<i64, StoreError> {
     Ok(sqlx::query(NOW).fetch_one(tx).await?.try_get("now")?)
 }

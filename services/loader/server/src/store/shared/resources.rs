@@ -5,7 +5,7 @@ use kernel::{CharacterId, Digest, Owner, PresetId, Timestamp, UserId};
 use sqlx::Row as _;
 
 use super::{
-    Backend, Connection, Row, Write, bindings, check_room, defaults, leases, names, number,
+    Backend, Connection, Row, Write, bindings, books, check_room, defaults, leases, names, number,
     of_owner, parsed, revision, selections,
 };
 use crate::store::{
@@ -54,6 +54,7 @@ impl ResourceStore for Backend {
             return write.done(row.id.to_string(), Added { row, already: true }).await;
         }
         write.check_room(Kind::Character, self.capacity.resources).await?;
+        books::claim(&mut write.tx, owner, character.embedded_world.as_ref()).await?;
         characters::insert(&mut write.tx, owner, character, original).await?;
         write.done(character.id.as_str(), Added { row: character.clone(), already: false }).await
     }
@@ -170,14 +171,17 @@ impl ResourceStore for Backend {
         if let Some(cleared) = answered {
             return Ok(Done { value: number(&cleared)?, replayed: true });
         }
-        check_revision(&mut write.tx, owner, kind, id, expected_revision).await?;
-        leases::refuse(kind.part(), leases::running_with(&mut write.tx, owner, kind, id).await?)?;
-        let unbound = bindings::unbind(&mut write.tx, owner, kind, id).await?;
-        let selected = selections::clear(&mut write.tx, owner, kind, id).await?;
-        let default = defaults::without(&mut write.tx, owner, kind, id).await?;
+        let tx = &mut write.tx;
+        check_revision(tx, owner, kind, id, expected_revision).await?;
+        leases::refuse(kind.part(), leases::running_with(tx, owner, kind, id).await?)?;
+        let unbound = bindings::unbind(tx, owner, kind, id).await?;
+        let selected = selections::clear(tx, owner, kind, id).await?;
+        let default = defaults::without(tx, owner, kind, id).await?;
         let cleared = unbound + selected + u64::from(default);
+        let book = books::of(tx, owner, kind, id).await?;
         let delete = of_owner(names::of(kind).delete, owner).bind(id.to_owned());
-        delete.execute(&mut *write.tx).await.map_err(StoreError::from)?;
+        delete.execute(&mut **tx).await.map_err(StoreError::from)?;
+        books::release(tx, owner, book.as_ref()).await?;
         write.done(cleared.to_string(), cleared).await
     }
 }
@@ -203,7 +207,7 @@ trait Resource: Clone + Send + Sync {
         &self,
         tx: &mut Connection,
         owner: &Owner,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<(), WriteError>> + Send;
 }
 
 // === impl Backend ===

@@ -9,6 +9,7 @@ use super::{Backend, Connection, Db, NOW, Row, Transaction, answers};
 use crate::store::{AnswerStore, Attempt, Done, StoreError, WriteError};
 
 mod bindings;
+mod books;
 mod defaults;
 mod deletions;
 mod leases;

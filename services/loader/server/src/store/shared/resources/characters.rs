@@ -5,10 +5,10 @@ use loader_core::format::card::Container;
 use sqlx::Row as _;
 
 use super::{
-    super::{Connection, Row, inconsistent, of_owner, parsed, revision},
+    super::{Connection, books, Row, inconsistent, of_owner, parsed, revision},
     Resource, row_of,
 };
-use crate::store::{CharacterRow, Kind, StoreError};
+use crate::store::{CharacterRow, Kind, StoreError, WriteError};
 
 const INSERT: &str = "
     insert into characters (tenant, subject, character_id, name, hash, spec, container, document,
@@ -95,9 +95,9 @@ pub(super) async fn known(
 pub(in super::super) async fn embedded_world(
     tx: &mut Connection,
     owner: &Owner,
-    id: &CharacterId,
+    id: &str,
 ) -> Result<Option<WorldId>, StoreError> {
-    let row = row_of(tx, owner, EMBEDDED, id.as_str()).await?;
+    let row = row_of(tx, owner, EMBEDDED, id).await?;
     row.map(|row| world_of(&row)).transpose().map(Option::flatten)
 }
 
@@ -145,17 +145,19 @@ impl Resource for CharacterRow {
         by_id(tx, owner, id).await
     }
 
-    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), StoreError> {
-        of_owner(UPDATE, owner)
+    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), WriteError> {
+        let old = embedded_world(tx, owner, self.id.as_str()).await?;
+        books::claim(tx, owner, self.embedded_world.as_ref()).await?;
+        let update = of_owner(UPDATE, owner)
             .bind(self.id.as_str())
             .bind(self.name.as_str())
             .bind(self.hash.to_hex())
             .bind(self.spec.as_str())
             .bind(self.document.as_slice())
             .bind(self.embedded_world.as_ref().map(WorldId::as_str))
-            .execute(tx)
-            .await?;
-        Ok(())
+            .execute(&mut *tx);
+        update.await.map_err(StoreError::from)?;
+        Ok(books::release(tx, owner, old.as_ref()).await?)
     }
 }
 

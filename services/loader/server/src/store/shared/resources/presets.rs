@@ -7,7 +7,7 @@ use super::{
     super::{Connection, Row, of_owner, parsed, revision},
     Resource, row_of,
 };
-use crate::store::{Kind, PresetRow, StoreError};
+use crate::store::{Kind, PresetRow, StoreError, WriteError};
 
 const INSERT: &str = "
     insert into presets (tenant, subject, preset_id, name, hash, document, revision, created_at)
@@ -96,14 +96,14 @@ impl Resource for PresetRow {
         by_id(tx, owner, id).await
     }
 
-    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), StoreError> {
-        of_owner(UPDATE, owner)
+    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), WriteError> {
+        let update = of_owner(UPDATE, owner)
             .bind(self.id.as_str())
             .bind(self.name.as_str())
             .bind(self.hash.to_hex())
             .bind(self.document.as_slice())
-            .execute(tx)
-            .await?;
+            .execute(tx);
+        update.await.map_err(StoreError::from)?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use super::{
     super::{Connection, Row, inconsistent, of_owner, parsed, revision},
     Resource, row_of,
 };
-use crate::store::{Kind, StoreError, UserRow};
+use crate::store::{Kind, StoreError, UserRow, WriteError};
 
 const INSERT: &str = "
     insert into users (tenant, subject, user_id, name, description, revision, created_at)
@@ -88,13 +88,13 @@ impl Resource for UserRow {
         by_id(tx, owner, id).await
     }
 
-    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), StoreError> {
-        of_owner(UPDATE, owner)
+    async fn update(&self, tx: &mut Connection, owner: &Owner) -> Result<(), WriteError> {
+        let update = of_owner(UPDATE, owner)
             .bind(self.id.as_str())
             .bind(self.user.name())
             .bind(self.user.description().as_bytes())
-            .execute(tx)
-            .await?;
+            .execute(tx);
+        update.await.map_err(StoreError::from)?;
         Ok(())
     }
 }
