@@ -55,6 +55,9 @@ pub(crate) fn read_integer(text: &str) -> Option<i64> {
 /// The pass over the finished text: `\{` and `\}` lose their backslash, then each `{{trim}}` goes
 /// together with the line breaks around it. Cost: linear.
 pub(crate) fn last_pass(text: String) -> String {
+    if find_byte(text.as_bytes(), 0, *b"\\{").is_none() {
+        return text;
+    }
     remove_trim_markers(unescape_braces(text))
 }
 
