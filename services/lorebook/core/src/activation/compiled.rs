@@ -6,6 +6,7 @@ use std::{
 };
 
 use kernel::{Digest, EntryId, digest, digest_parts, limits};
+use macros::Template;
 
 use super::{
     Defects,
@@ -52,7 +53,7 @@ pub struct CompiledEntry {
     pub entry: Entry,
     pub decorators: Decorators,
     /// Without decorators, before macros.
-    pub content: String,
+    pub content: Template,
     pub content_holds_macros: bool,
     pub primary: Vec<Key>,
     pub secondary: Vec<Key>,
@@ -235,7 +236,7 @@ impl CompiledEntry {
             excluded: compile(&decorators.exclude_keys),
             groups: groups(&body.group),
             hash: hash(world, &entry),
-            content: content.to_owned(),
+            content: content.into(),
             content_holds_macros: may_hold_macros(content),
             decorators,
             tokens: OnceLock::new(),

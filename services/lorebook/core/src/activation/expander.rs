@@ -1,11 +1,13 @@
 //! Where lore meets the macro engine.
 
-use macros::{Environment, Expansion, Variables};
+use macros::{Environment, Expansion, Template, Variables};
 
 /// Expands the macros of keys and contents.
 pub trait Expander {
     /// Expands a text; `place` names where it stands, so that chance differs from place to place.
     fn expand(&mut self, text: &str, place: &str) -> Expansion;
+    /// The same for a text that comes again and again, so that its macros are parsed once.
+    fn expand_template(&mut self, text: &Template, place: &str) -> Expansion;
 }
 
 /// The macro engine over one environment; writes to the variables happen in activation order.
@@ -39,6 +41,11 @@ impl Expander for MacroExpander<'_> {
     fn expand(&mut self, text: &str, place: &str) -> Expansion {
         let environment = Environment { seed_scope: place, ..self.environment };
         macros::expand(text, &environment, self.variables)
+    }
+
+    fn expand_template(&mut self, text: &Template, place: &str) -> Expansion {
+        let environment = Environment { seed_scope: place, ..self.environment };
+        text.expand(&environment, self.variables)
     }
 }
 

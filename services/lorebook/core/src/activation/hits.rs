@@ -3,7 +3,7 @@
 mod expanded;
 mod seen;
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use kernel::limits;
 
@@ -88,7 +88,7 @@ impl<'s> Hits<'s> {
     }
 
     /// Scans a recursion text.
-    pub fn recurse(&mut self, text: &Arc<str>, search: &mut Search<'_>) {
+    pub fn recurse(&mut self, text: &str, search: &mut Search<'_>) {
         self.scan(Spot::Extra(RECURSION), text, search);
         self.seen.recursed();
         if let Some(expanded) = &mut self.expanded {
@@ -149,7 +149,7 @@ impl<'s> Hits<'s> {
         }
     }
 
-    fn scan(&mut self, spot: Spot, text: &Arc<str>, search: &mut Search<'_>) {
+    fn scan(&mut self, spot: Spot, text: &str, search: &mut Search<'_>) {
         // Only messages come again in later requests.
         let cache = search.cache.filter(|_| matches!(spot, Spot::Message(_)));
         let (seen, fresh) = (&mut self.seen, &mut self.fresh);

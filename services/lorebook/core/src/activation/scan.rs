@@ -13,7 +13,7 @@ use super::{
     hits::{Hits, Search},
     output::{Activated, Activation, Reason, Stats},
     settle::Budget,
-    texts::Texts,
+    texts::{Texts, started},
     timed::{Active, TimedState},
 };
 
@@ -75,12 +75,15 @@ pub(super) struct Fresh {
     pub fired: Fired,
 }
 
-/// What an entry says in this pass.
+/// What the entries of this pass say to later ones.
+#[derive(Debug, Default)]
 pub(super) struct Spoken {
-    pub at: usize,
-    pub text: String,
-    /// Tokens that it takes of the budget; none if it was dropped.
-    pub tokens: u32,
+    /// Their texts, joined; none if no entry is heard.
+    text: Option<String>,
+    /// Tokens that they take of the budget; none for dropped ones.
+    tokens: u64,
+    /// Passes are repeated over what one of them says.
+    recurses: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +180,7 @@ impl<'s> Scan<'s> {
             let spoken = self.settle(fresh, tools);
             next = self.next_state(state, &spoken);
             if next.is_some() {
-                self.recurse(&spoken);
+                self.recurse(spoken);
             }
         }
         self.explain_the_rest();
@@ -263,7 +266,7 @@ impl<'s> Scan<'s> {
             .filter(|&at| self.standing[at] == Standing::Open)
             .collect();
         self.looks += open.len();
-        let mut fresh = Vec::new();
+        let mut fresh = Vec::with_capacity(open.len());
         for at in open {
             match self.eligible(at, state) {
                 Ok(fired) => fresh.push(Fresh { at, fired }),
@@ -276,14 +279,12 @@ impl<'s> Scan<'s> {
         fresh
     }
 
-    fn next_state(&mut self, state: State, spoken: &[Spoken]) -> Option<State> {
+    fn next_state(&mut self, state: State, spoken: &Spoken) -> Option<State> {
         if !self.budget.overflowed {
-            let mut heard = spoken.iter().filter(|one| self.is_heard(one.at));
-            let some_recurse = heard.any(|one| self.is_recursive(self.candidates.at(one.at)));
             let deeper_texts_heard = state == State::MinActivations
                 && self.request.settings.recursive
                 && !self.texts.recursion.is_empty();
-            if some_recurse || deeper_texts_heard {
+            if spoken.recurses || deeper_texts_heard {
                 return Some(State::Recursion);
             }
             if self.goes_deeper() {
@@ -308,24 +309,33 @@ impl<'s> Scan<'s> {
             && depth as usize <= self.request.messages.len()
     }
 
-    // Whether later passes scan what the entry says.
-    fn is_heard(&self, at: usize) -> bool {
+    /// Keeps what an entry says for later passes, if they scan it.
+    pub(super) fn speak(&self, at: usize, text: &str, tokens: u32, spoken: &mut Spoken) {
         let candidate = self.candidates.at(at);
         let world = &self.candidates.worlds[candidate.world].world.settings;
-        !candidate.compiled.entry.body.prevent_recursion && world.recursive_scanning != Some(false)
-    }
-
-    fn recurse(&mut self, spoken: &[Spoken]) {
-        let heard: Vec<&Spoken> = spoken.iter().filter(|one| self.is_heard(one.at)).collect();
-        if heard.is_empty() {
+        if candidate.compiled.entry.body.prevent_recursion
+            || world.recursive_scanning == Some(false)
+        {
             return;
         }
-        self.budget.kept += heard.iter().map(|one| u64::from(one.tokens)).sum::<u64>();
-        let texts: Vec<&str> = heard.iter().map(|one| one.text.as_str()).collect();
-        let text = self.texts.recurse(&texts.join("\n"));
+        match &mut spoken.text {
+            Some(all) => {
+                all.push('\n');
+                all.push_str(text);
+            }
+            None => spoken.text = Some(started(text)),
+        }
+        spoken.tokens += u64::from(tokens);
+        spoken.recurses |= self.is_recursive(candidate);
+    }
+
+    fn recurse(&mut self, spoken: Spoken) {
+        let Some(text) = spoken.text else { return };
+        self.budget.kept += spoken.tokens;
+        let text = self.texts.recurse(text);
         self.search.recursed();
         for hits in &mut self.hits {
-            hits.recurse(&text, &mut self.search);
+            hits.recurse(text, &mut self.search);
         }
     }
 

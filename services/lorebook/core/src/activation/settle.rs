@@ -22,19 +22,18 @@ pub(super) struct Budget {
 // === impl Scan ===
 
 impl Scan<'_> {
-    // Rolls probabilities, expands texts and spends the budget. Answers which entries may be heard
-    // by later passes, with their texts.
-    pub(super) fn settle(&mut self, fresh: Vec<Fresh>, tools: &mut Tools<'_>) -> Vec<Spoken> {
-        let mut spoken = Vec::new();
+    // Rolls probabilities, expands texts and spends the budget. Answers what later passes may hear.
+    pub(super) fn settle(&mut self, fresh: Vec<Fresh>, tools: &mut Tools<'_>) -> Spoken {
+        let mut spoken = Spoken::default();
         let mut pass_tokens = 0;
+        self.entries.reserve(fresh.len());
         for one in fresh {
             let candidate = self.candidates.at(one.at);
             let body = &candidate.compiled.entry.body;
             if self.budget.overflowed && !body.ignore_budget {
                 self.drop_by_budget(one.at, Code::BudgetExceeded);
                 if self.request.defects.dropped_text_leaks {
-                    let text = candidate.compiled.content.clone();
-                    spoken.push(Spoken { at: one.at, text, tokens: 0 });
+                    self.speak(one.at, &candidate.compiled.content, 0, &mut spoken);
                 }
                 continue;
             }
@@ -46,13 +45,12 @@ impl Scan<'_> {
             }
             let expansion = self.expand(candidate, tools);
             let tokens = candidate.compiled.tokens(&expansion.text, tools.tokens);
-            let (at, text) = (one.at, expansion.text.clone());
             if self.spend(one.at, tokens, pass_tokens + u64::from(tokens)) {
                 pass_tokens += u64::from(tokens);
+                self.speak(one.at, &expansion.text, tokens, &mut spoken);
                 self.activate(one, expansion, tokens);
-                spoken.push(Spoken { at, text, tokens });
             } else if self.request.defects.dropped_text_leaks {
-                spoken.push(Spoken { at, text, tokens: 0 });
+                self.speak(one.at, &expansion.text, 0, &mut spoken);
             }
         }
         spoken
@@ -72,12 +70,14 @@ impl Scan<'_> {
     fn expand(&mut self, candidate: Candidate<'_>, tools: &mut Tools<'_>) -> macros::Expansion {
         let compiled = candidate.compiled;
         if !compiled.content_holds_macros {
-            return macros::Expansion { text: compiled.content.clone(), ..Default::default() };
+            let text = compiled.content.as_str().to_owned();
+            return macros::Expansion { text, ..Default::default() };
         }
         let world = &self.candidates.worlds[candidate.world].world.id;
         let entry = &compiled.entry.id;
+        let place = ["lore:", world.as_str(), ":", entry.as_str()].concat();
         self.wrote = true;
-        let expansion = tools.expander.expand(&compiled.content, &format!("lore:{world}:{entry}"));
+        let expansion = tools.expander.expand_template(&compiled.content, &place);
         for said in &expansion.diagnostics {
             let detail = format!("{} {}", said.code.as_str(), said.macro_text);
             let said = Diagnostic::of_entry(Code::Macro, world, entry, detail);

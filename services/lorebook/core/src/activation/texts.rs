@@ -1,8 +1,8 @@
 //! The texts of a scan, and which of them an entry sees (reference A5).
 
-use std::sync::Arc;
+use std::ops::Range;
 
-use super::{Request, compiled::CompiledEntry, expander::Expander};
+use super::{Message, Request, compiled::CompiledEntry, expander::Expander};
 use crate::{entry::EntryBody, regex_key::is_space};
 
 /// Messages seen at the most, whatever an entry asks for.
@@ -11,19 +11,26 @@ pub(super) const DEPTH_MAX: u32 = 1_000;
 /// Everything that can be matched.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Newest first.
-    pub messages: Vec<Arc<str>>,
+    messages: Messages,
     /// In the order in which a window holds them.
-    pub extras: Vec<Extra>,
+    extras: Vec<Extra>,
     /// Texts of fired entries, one per pass.
-    pub recursion: Vec<Arc<str>>,
+    pub recursion: Vec<String>,
+}
+
+/// The messages, newest first, in one text: a window holds its beginning.
+#[derive(Debug)]
+struct Messages {
+    all: String,
+    /// Where each one lies.
+    places: Vec<Range<usize>>,
 }
 
 /// A text that is no message.
 #[derive(Debug)]
-pub(super) struct Extra {
-    pub bit: u8,
-    pub text: Arc<str>,
+struct Extra {
+    bit: u8,
+    text: String,
 }
 
 /// Where a text stands.
@@ -60,17 +67,6 @@ const START: &str = "\u{1}";
 
 impl Texts {
     pub fn new(request: &Request, expander: &mut dyn Expander) -> Self {
-        let include_names = request.settings.include_names;
-        let message = |message: &super::Message| -> Arc<str> {
-            let Message { name, text } = message;
-            match include_names {
-                true => format!("{START}{}", trim(&format!("{name}: {text}"))).into(),
-                false => format!("{START}{}", trim(text)).into(),
-            }
-        };
-        use super::Message;
-        let messages =
-            request.messages.iter().rev().take(DEPTH_MAX as usize).map(message).collect();
         let sources = &request.sources;
         let mut extras = Vec::new();
         for (bit, text, place) in [
@@ -83,7 +79,7 @@ impl Texts {
         ] {
             if !text.is_empty() {
                 let text = expander.expand(text, place).text;
-                extras.push(Extra { bit, text: format!("{START}{text}").into() });
+                extras.push(Extra { bit, text: started(&text) });
             }
         }
         extras.extend(
@@ -91,23 +87,25 @@ impl Texts {
                 .extra_texts
                 .iter()
                 .filter(|text| !text.is_empty())
-                .map(|text| Extra { bit: EXTRA_TEXT, text: format!("{START}{text}").into() }),
+                .map(|text| Extra { bit: EXTRA_TEXT, text: started(text) }),
         );
+        let newest = request.messages.iter().rev().take(DEPTH_MAX as usize);
+        let messages = Messages::new(newest, request.settings.include_names);
         Self { messages, extras, recursion: Vec::new() }
     }
 
-    /// Adds what a pass fired; the text is scanned in later passes.
-    pub fn recurse(&mut self, text: &str) -> Arc<str> {
-        let text: Arc<str> = format!("{START}{text}").into();
-        self.recursion.push(Arc::clone(&text));
-        text
+    /// Adds what a pass fired, a [`started`] text; it is scanned in later passes.
+    pub fn recurse(&mut self, text: String) -> &str {
+        self.recursion.push(text);
+        self.recursion.last().map_or("", String::as_str)
     }
 
     /// Every text that can be matched so far.
-    pub fn all(&self) -> impl Iterator<Item = (Spot, &Arc<str>)> {
-        let messages = (0..).zip(&self.messages).map(|(at, text)| (Spot::Message(at), text));
-        let extras = self.extras.iter().map(|extra| (Spot::Extra(extra.bit), &extra.text));
-        let recursion = self.recursion.iter().map(|text| (Spot::Extra(RECURSION), text));
+    pub fn all(&self) -> impl Iterator<Item = (Spot, &str)> {
+        let messages = (0..).zip(self.messages.iter());
+        let messages = messages.map(|(at, text)| (Spot::Message(at), text));
+        let extras = self.extras.iter().map(|extra| (Spot::Extra(extra.bit), extra.text.as_str()));
+        let recursion = self.recursion.iter().map(|text| (Spot::Extra(RECURSION), text.as_str()));
         messages.chain(extras).chain(recursion)
     }
 
@@ -117,7 +115,7 @@ impl Texts {
             EXTRA_TEXT | flags(&entry.entry.body) | if sees_recursion { RECURSION } else { 0 };
         let recursion = if self.recursion.is_empty() { 0 } else { RECURSION };
         let present = self.extras.iter().fold(recursion, |bits, extra| bits | extra.bit);
-        let messages = self.messages.len().max(1) as u32;
+        let messages = self.messages.places.len().max(1) as u32;
         Window { depth: depth.min(messages), extras: asked & present }
     }
 
@@ -126,23 +124,59 @@ impl Texts {
         if window.depth == 0 {
             return String::new();
         }
-        let messages = self.messages.iter().take(window.depth as usize);
         let extras = self.extras.iter().filter(|extra| extra.bit & window.extras != 0);
         let recursion = self.recursion.iter().filter(|_| window.extras & RECURSION != 0);
         // Without messages the place of the first stays, empty.
-        let nothing: Arc<str> = START.into();
-        let all: Vec<&str> = messages
-            .chain(self.messages.is_empty().then_some(&nothing))
-            .chain(extras.map(|extra| &extra.text))
-            .chain(recursion)
-            .map(|text| &**text)
-            .collect();
+        let mut all = vec![self.messages.newest(window.depth as usize).unwrap_or(START)];
+        all.extend(extras.map(|extra| extra.text.as_str()));
+        all.extend(recursion.map(String::as_str));
         all.join("\n")
     }
 }
 
-fn trim(text: &str) -> &str {
-    text.trim_matches(is_space)
+/// A text that no key reaches into from outside.
+pub(super) fn started(text: &str) -> String {
+    [START, text].concat()
+}
+
+// === impl Messages ===
+
+impl Messages {
+    fn new<'r>(newest: impl Iterator<Item = &'r Message> + Clone, include_names: bool) -> Self {
+        const AROUND: usize = START.len() + ": ".len() + "\n".len();
+        let bytes = newest.clone().map(|message| message.name.len() + message.text.len() + AROUND);
+        let mut all = String::with_capacity(bytes.sum());
+        let mut places = Vec::with_capacity(newest.size_hint().0);
+        for Message { name, text } in newest {
+            if !all.is_empty() {
+                all.push('\n');
+            }
+            let from = all.len();
+            all.push_str(START);
+            // Trimmed as a whole; the colon is no white space.
+            if include_names {
+                all.push_str(name.trim_start_matches(is_space));
+                all.push_str(": ");
+                all.push_str(text);
+            } else {
+                all.push_str(text.trim_start_matches(is_space));
+            }
+            let kept = all[from + START.len()..].trim_end_matches(is_space).len();
+            all.truncate(from + START.len() + kept);
+            places.push(from..all.len());
+        }
+        Self { all, places }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().map(|place| &self.all[place.clone()])
+    }
+
+    /// So many, a line break between them; None if there is none at all.
+    fn newest(&self, count: usize) -> Option<&str> {
+        let last = self.places.get(..count).unwrap_or(&self.places).last()?;
+        Some(&self.all[..last.end])
+    }
 }
 
 fn flags(body: &EntryBody) -> u8 {

@@ -19,18 +19,15 @@ pub struct AutomatonId(pub u128);
 
 type Hits = Arc<[u32]>;
 
+/// By text, for each automaton. The text itself is kept, so that two texts with one hash are still two.
+type Generation = HashMap<AutomatonId, HashMap<Box<str>, Hits, Keyed>, Keyed>;
+
 #[derive(Debug)]
 struct Generations {
-    young: HashMap<Place, Hits, Keyed>,
-    old: HashMap<Place, Hits, Keyed>,
+    young: Generation,
+    old: Generation,
     young_bytes: usize,
-}
-
-/// The text itself is kept, so that two texts with one hash are still two.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Place {
-    text: Arc<str>,
-    automaton: AutomatonId,
+    key: Keyed,
 }
 
 /// A fast hash under a key that nobody outside knows.
@@ -47,8 +44,9 @@ struct Folding {
 impl HitCache {
     /// An empty cache of at most `bytes_max` bytes, hashing under `key`, which should be random.
     pub fn new(bytes_max: usize, key: [u64; 2]) -> Self {
-        let empty = || HashMap::with_hasher(Keyed(key));
-        let generations = Generations { young: empty(), old: empty(), young_bytes: 0 };
+        let key = Keyed(key);
+        let empty = || HashMap::with_hasher(key);
+        let generations = Generations { young: empty(), old: empty(), young_bytes: 0, key };
         Self { bytes_max, generations: Mutex::new(generations) }
     }
 
@@ -56,15 +54,14 @@ impl HitCache {
     pub fn hits(
         &self,
         automaton: AutomatonId,
-        text: &Arc<str>,
+        text: &str,
         scan: impl FnOnce() -> Vec<u32>,
     ) -> Arc<[u32]> {
-        let place = Place { text: Arc::clone(text), automaton };
-        if let Some(hits) = self.lock().find(&place) {
+        if let Some(hits) = self.lock().find(automaton, text) {
             return hits;
         }
         let hits: Hits = scan().into();
-        self.lock().put(place, Arc::clone(&hits), self.bytes_max / 2);
+        self.lock().put(automaton, text.into(), Arc::clone(&hits), self.bytes_max / 2);
         hits
     }
 
@@ -77,32 +74,44 @@ impl HitCache {
 // === impl Generations ===
 
 impl Generations {
-    fn find(&mut self, place: &Place) -> Option<Hits> {
-        if let Some(hits) = self.young.get(place) {
+    fn find(&mut self, automaton: AutomatonId, text: &str) -> Option<Hits> {
+        let young = self.young.get(&automaton).and_then(|of| of.get(text));
+        if let Some(hits) = young {
             return Some(Arc::clone(hits));
         }
-        let (place, hits) = self.old.remove_entry(place)?;
-        self.young_bytes += bytes(&place, &hits);
-        self.young.insert(place, Arc::clone(&hits));
+        let (text, hits) = self.old.get_mut(&automaton)?.remove_entry(text)?;
+        self.insert(automaton, text, Arc::clone(&hits));
         Some(hits)
     }
 
-    fn put(&mut self, place: Place, hits: Hits, generation_bytes_max: usize) {
-        let added = bytes(&place, &hits);
+    fn put(
+        &mut self,
+        automaton: AutomatonId,
+        text: Box<str>,
+        hits: Hits,
+        generation_bytes_max: usize,
+    ) {
+        let added = bytes(&text, &hits);
         if added > generation_bytes_max {
             return;
         }
         if self.young_bytes + added > generation_bytes_max {
-            self.old = std::mem::replace(&mut self.young, HashMap::with_hasher(*self.old.hasher()));
+            self.old = std::mem::replace(&mut self.young, HashMap::with_hasher(self.key));
             self.young_bytes = 0;
         }
-        self.young_bytes += added;
-        self.young.insert(place, hits);
+        self.insert(automaton, text, hits);
+    }
+
+    fn insert(&mut self, automaton: AutomatonId, text: Box<str>, hits: Hits) {
+        self.young_bytes += bytes(&text, &hits);
+        let of = self.young.entry(automaton).or_insert_with(|| HashMap::with_hasher(self.key));
+        of.insert(text, hits);
     }
 }
 
-fn bytes(place: &Place, hits: &Hits) -> usize {
-    place.text.len() + size_of_val(hits.as_ref()) + size_of::<(Place, Hits)>() + 32
+// The automaton is named for each text: one that holds few texts is no lighter than that.
+fn bytes(text: &str, hits: &Hits) -> usize {
+    text.len() + size_of_val(hits.as_ref()) + size_of::<(Box<str>, Hits, AutomatonId)>() + 32
 }
 
 // === impl Keyed ===
@@ -117,21 +126,25 @@ impl BuildHasher for Keyed {
 // === impl Folding ===
 
 impl Folding {
-    fn fold(&mut self, word: u64) {
-        let product = u128::from(self.state ^ word) * u128::from(self.key ^ 0x9E37_79B9_7F4A_7C15);
+    // One multiplication for two words: texts of many kilobytes come with each request.
+    fn fold(&mut self, first: u64, second: u64) {
+        let key = self.key ^ 0x9E37_79B9_7F4A_7C15;
+        let product = u128::from(self.state ^ first) * u128::from(key ^ second);
         self.state = (product as u64) ^ ((product >> 64) as u64) ^ self.key.rotate_left(17);
     }
 }
 
 impl Hasher for Folding {
     fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.fold(u64::from_le_bytes(*word));
+        let (pairs, rest) = bytes.as_chunks::<16>();
+        for pair in pairs {
+            let [first, second] = words(pair);
+            self.fold(first, second);
         }
-        let mut last = [0; 8];
+        let mut last = [0; 16];
         last[..rest.len()].copy_from_slice(rest);
-        self.fold(u64::from_le_bytes(last) ^ (bytes.len() as u64).rotate_left(32));
+        let [first, second] = words(&last);
+        self.fold(first ^ (bytes.len() as u64).rotate_left(32), second);
     }
 
     fn finish(&self) -> u64 {
@@ -139,12 +152,17 @@ impl Hasher for Folding {
     }
 }
 
+fn words(pair: &[u8; 16]) -> [u64; 2] {
+    let both = u128::from_le_bytes(*pair);
+    [both as u64, (both >> 64) as u64]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn ask(cache: &HitCache, text: &str, answer: u32) -> u32 {
-        cache.hits(AutomatonId(1), &Arc::from(text), || vec![answer])[0]
+        cache.hits(AutomatonId(1), text, || vec![answer])[0]
     }
 
     #[test]
@@ -159,7 +177,7 @@ mod tests {
     fn another_automaton_has_its_own_answer() {
         let cache = HitCache::new(10_000, [1, 2]);
         ask(&cache, "a", 1);
-        assert_eq!(cache.hits(AutomatonId(2), &Arc::from("a"), || vec![9])[0], 9);
+        assert_eq!(cache.hits(AutomatonId(2), "a", || vec![9])[0], 9);
     }
 
     #[test]
@@ -171,6 +189,7 @@ mod tests {
         }
         let generations = cache.lock();
         assert!(generations.young_bytes <= 2_000);
-        assert!(generations.young.len() + generations.old.len() < 60);
+        let texts = |of: &Generation| of.values().map(HashMap::len).sum::<usize>();
+        assert!(texts(&generations.young) + texts(&generations.old) < 60);
     }
 }

@@ -179,7 +179,7 @@ impl KeyAutomata {
     /// Calls `hit` with each plain key that the text holds.
     pub fn scan(
         &self,
-        text: &std::sync::Arc<str>,
+        text: &str,
         cache: Option<&HitCache>,
         scratch: &mut Scratch,
         mut hit: impl FnMut(u32),

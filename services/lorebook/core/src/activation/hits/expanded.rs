@@ -1,7 +1,5 @@
 //! Keys that hold macros, as they read at present.
 
-use std::sync::Arc;
-
 use kernel::limits;
 
 use super::{Diagnostic, Expander, Search, Spot, Texts, Window, seen::Seen};
@@ -61,7 +59,7 @@ impl Expanded {
         (texts != self.texts).then(|| Self::compile(world, texts, search))
     }
 
-    pub fn scan(&mut self, spot: Spot, text: &Arc<str>, search: &mut Search<'_>) {
+    pub fn scan(&mut self, spot: Spot, text: &str, search: &mut Search<'_>) {
         let Self { automata, seen, .. } = self;
         automata.scan(text, None, &mut search.scratch, |key| {
             seen.mark(key, spot);
