@@ -45,6 +45,30 @@ pub fn digest_parts(parts: &[&[u8]]) -> Digest {
     Digest(hasher.finalize().into())
 }
 
+/// As [`digest_parts`] of these parts and of `last` joined by `separator`, without joining it.
+pub fn digest_parts_joined<'p>(
+    parts: &[&[u8]],
+    last: impl Iterator<Item = &'p str> + Clone,
+    separator: &str,
+) -> Digest {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    let count = last.clone().count();
+    let bytes = last.clone().map(str::len).sum::<usize>();
+    let bytes = bytes + separator.len() * count.saturating_sub(1);
+    hasher.update((bytes as u64).to_be_bytes());
+    for (at, piece) in last.enumerate() {
+        if at > 0 {
+            hasher.update(separator);
+        }
+        hasher.update(piece);
+    }
+    Digest(hasher.finalize().into())
+}
+
 // === impl Digest ===
 
 impl Digest {
@@ -151,5 +175,20 @@ impl fmt::Display for Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Digest({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_joined_part_hashes_as_if_it_had_been_joined() {
+        for pieces in [&[][..], &[""], &["a"], &["", "b", ""], &["one", "two"]] {
+            let joined = pieces.join("\n\n");
+            let expected = digest_parts(&[b"key", joined.as_bytes()]);
+            let found = digest_parts_joined(&[b"key"], pieces.iter().copied(), "\n\n");
+            assert_eq!(found, expected, "{pieces:?}");
+        }
     }
 }

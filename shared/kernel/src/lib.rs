@@ -10,7 +10,7 @@ pub mod principal;
 pub mod time;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use hash::{Digest, Salt, commit, digest, digest_parts};
+pub use hash::{Digest, Salt, commit, digest, digest_parts, digest_parts_joined};
 pub use id::*;
 pub use json_text::{JsonText, Repair, json_text};
 pub use principal::{Owner, Principal, Scope};

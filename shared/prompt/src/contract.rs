@@ -9,8 +9,16 @@ use crate::{
 /// An element that holds an untrusted text: `<tag name="value">`, the text, the closing tag, each on
 /// its own line. The tag is one of the reserved names; the attributes' names are ours.
 pub fn element(tag: &str, attributes: &[(&str, &str)], untrusted: &str) -> String {
-    let text = escape::text(untrusted);
-    let mut out = String::with_capacity(text.len() + 2 * tag.len() + 48);
+    const AROUND: usize = "<>\n\n</>".len();
+    let each = |(name, value): &(&str, &str)| name.len() + value.len() + " =\"\"".len();
+    let attributes_len: usize = attributes.iter().map(each).sum();
+    let mut out = String::with_capacity(AROUND + 2 * tag.len() + attributes_len + untrusted.len());
+    push_element(&mut out, tag, attributes, untrusted);
+    out
+}
+
+/// The same behind a text that is there already.
+pub fn push_element(out: &mut String, tag: &str, attributes: &[(&str, &str)], untrusted: &str) {
     out.push('<');
     out.push_str(tag);
     for (name, value) in attributes {
@@ -21,11 +29,10 @@ pub fn element(tag: &str, attributes: &[(&str, &str)], untrusted: &str) -> Strin
         out.push('"');
     }
     out.push_str(">\n");
-    out.push_str(&text);
+    out.push_str(&escape::text(untrusted));
     out.push_str("\n</");
     out.push_str(tag);
     out.push('>');
-    out
 }
 
 /// The profile's segments as system blocks, in list order, ahead of the history, which is as the

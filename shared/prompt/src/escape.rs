@@ -32,7 +32,9 @@ pub fn parse_back(escaped: &str) -> Cow<'_, str> {
 /// Makes an untrusted text safe between the quotes of an attribute; it stays on one line.
 pub fn attribute(untrusted: &str) -> Cow<'_, str> {
     let special = |c: char| matches!(c, '&' | '"' | '<' | '>') || c.is_control();
-    if !untrusted.contains(special) {
+    // Looked at byte by byte to the end, which the compiler does many at a time.
+    let plain = |byte: u8| byte.is_ascii() && !special(char::from(byte));
+    if untrusted.bytes().fold(true, |all, byte| all & plain(byte)) || !untrusted.contains(special) {
         return Cow::Borrowed(untrusted);
     }
     let mut out = String::with_capacity(untrusted.len() + 16);

@@ -48,16 +48,16 @@ pub enum CompileError {
 ///
 /// Cost: linear in the texts, and about log2(entries) times that where the budget leaves lore out.
 pub fn compile(input: &Input) -> Result<Profile, CompileError> {
-    let shipped = Preset::default();
-    let preset = match &input.preset {
-        Some(preset) => Some(preset.model.as_ref()),
-        None if input.mode == ProfileMode::InChat => Some(&shipped),
-        None => None,
-    };
-    let fitted = budget::fit(input, |lore| match input.mode {
-        ProfileMode::InChat => in_chat::compose(input, preset.unwrap_or(&shipped), lore),
-        ProfileMode::Journal | ProfileMode::Contract => standing::compose(input, preset, lore),
-    })?;
+    let preset = input.preset.as_ref().map(|preset| preset.model.as_ref());
+    let fitted = match input.mode {
+        ProfileMode::InChat => {
+            let preset = preset.unwrap_or_else(|| Preset::shipped());
+            budget::fit(input, |lore| in_chat::compose(input, preset, lore))
+        }
+        ProfileMode::Journal | ProfileMode::Contract => {
+            budget::fit(input, |lore| standing::compose(input, preset, lore))
+        }
+    }?;
     let mut composed = fitted.composed;
     push_rp_policy(input, &mut composed);
 
@@ -118,7 +118,7 @@ fn preset_mode(input: &Input) -> PresetMode {
 /// Live sections that are no longer in effect. Lore that merely does not fire now stays, as long as
 /// its entry is in effect and says what it said.
 fn withdrawn(input: &Input, segments: &[prompt::Segment]) -> Vec<String> {
-    if input.mode != ProfileMode::Journal {
+    if input.mode != ProfileMode::Journal || input.live.is_empty() {
         return Vec::new();
     }
     let present: std::collections::HashSet<&str> =

@@ -4,7 +4,7 @@
 //! names are carried there and exported again. An absent key has its default: nothing is left over
 //! from another preset (reference E49).
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 use macros::Template;
 use prompt::Role;
@@ -153,6 +153,12 @@ pub enum PresetMode {
 // === impl Preset ===
 
 impl Preset {
+    /// SillyTavern's shipped preset, made once.
+    pub fn shipped() -> &'static Self {
+        static SHIPPED: LazyLock<Preset> = LazyLock::new(Preset::default);
+        &SHIPPED
+    }
+
     /// The order with the prompt that each line means, the first of its identifier.
     pub fn ordered(&self) -> impl Iterator<Item = (&OrderEntry, Ordered<'_>)> {
         let mut prompts: HashMap<&str, Ordered<'_>> = HashMap::with_capacity(self.prompts.len());

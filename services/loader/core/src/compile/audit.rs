@@ -1,6 +1,6 @@
 //! Why a profile is what it is: enough to explain each piece later, without the texts.
 
-use std::{collections::HashSet, ptr};
+use std::ptr;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,14 +51,14 @@ pub struct ActivatedLore {
 
 impl Audit {
     pub(super) fn new(input: &Input, kept: &[&LoreEntry], segments: Vec<Origin>) -> Self {
-        let kept: HashSet<*const LoreEntry> =
-            kept.iter().map(|&lore| ptr::from_ref(lore)).collect();
+        // Kept entries come in the order of all of them.
+        let mut kept = kept.iter().peekable();
         let lore = |entry: &LoreEntry| ActivatedLore {
             key: entry.key(),
             reason: entry.reason.clone(),
             position: entry.position.name().to_owned(),
             dynamic: entry.dynamic,
-            kept: kept.contains(&ptr::from_ref(entry)),
+            kept: kept.next_if(|&&next| ptr::eq(next, entry)).is_some(),
         };
         Self {
             mode: input.mode,

@@ -21,8 +21,8 @@ pub struct Prepared {
 
 /// Expands the selection's fields. Reads everything of the input but the lore.
 pub fn prepare(input: &Input) -> Prepared {
-    let shipped = Preset::default();
-    let preset = input.preset.as_ref().map_or(&shipped, |preset| preset.model.as_ref());
+    let preset = input.preset.as_ref().map(|preset| preset.model.as_ref());
+    let preset = preset.unwrap_or_else(|| Preset::shipped());
     let mut expander = Expander::new(input);
     fields::expand(input, preset, &mut expander);
     expander.pause()

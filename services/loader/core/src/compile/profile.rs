@@ -144,7 +144,8 @@ impl Composed {
         }
     }
 
-    fn push_shown(&mut self, piece: Piece, source_hash: Digest, shown: String) {
+    /// Adds a segment that is rendered and hashed already.
+    pub fn push_shown(&mut self, piece: Piece, source_hash: Digest, shown: String) {
         if shown.is_empty() {
             return;
         }

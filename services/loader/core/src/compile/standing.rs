@@ -3,10 +3,13 @@
 //! Both share one composition. JOURNAL lands each piece as a section of its own and keeps where it
 //! wants to be; CONTRACT flattens them into one profile and says what that approximates.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, LazyLock},
+};
 
 use macros::Field;
-use prompt::{Placement, ProfileMode, Role, SegmentKind, contract::element};
+use prompt::{Placement, ProfileMode, Role, SegmentKind};
 
 use super::{
     fields,
@@ -64,15 +67,18 @@ pub(super) fn compose<'i>(
     let lore = Lore::sorted(entries, input.mode);
     let mut expander = Expander::new(input);
     expander.outlets = lore.outlets();
-    let shipped = Preset { prompts: Vec::new(), order: Vec::new(), ..Preset::default() };
+    // With no preset selected no prompt takes part, and what a preset says besides is as shipped.
+    static NO_PROMPTS: LazyLock<Preset> =
+        LazyLock::new(|| Preset { prompts: Vec::new(), order: Vec::new(), ..Preset::default() });
+    let shown = preset.unwrap_or_else(|| &NO_PROMPTS);
     match &input.prepared {
         Some(prepared) => expander.resume(prepared),
-        None => fields::expand(input, preset.unwrap_or(&shipped), &mut expander),
+        None => fields::expand(input, shown, &mut expander),
     }
     let stays = input.mode == ProfileMode::Journal && input.live.contains_key(note::KEY);
     let note = Note::of(input, stays, &mut expander);
     note.report_absent(&lore, &mut expander);
-    lore.report(preset.unwrap_or(&shipped), &mut expander);
+    lore.report(shown, &mut expander);
     let expected = preset.map_or(0, |preset| preset.order.len()) + entries.len();
     let mut composer = Composer {
         input,

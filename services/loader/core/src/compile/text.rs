@@ -93,6 +93,11 @@ impl Text {
         }
         self.text.push_str(separator);
         self.text.push_str(&part.text);
+        self.inherit(part);
+    }
+
+    /// Takes over what another text is made from, and not what it says.
+    pub fn inherit(&mut self, part: &Self) {
         self.volatile |= part.volatile;
         for quote in &part.quotes {
             if !self.quotes.contains(quote) {

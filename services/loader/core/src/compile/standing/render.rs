@@ -1,7 +1,14 @@
 //! The written form of a standing profile: sections for JOURNAL, one text for CONTRACT.
 
+use kernel::digest_parts_joined;
+use prompt::contract::{element, push_element};
+
 use super::*;
 
+/// What stands between two blocks of a contract.
+const BETWEEN: &str = "\n\n";
+/// What an element adds to its text, about.
+const ELEMENT_BYTES: usize = 128;
 /// The first line of a profile.
 const PROFILE_HEADING: &str = "[skald profile]";
 /// The first line where nothing but a preset takes part.
@@ -11,9 +18,11 @@ impl Composer<'_, '_> {
     /// A segment for each piece; dynamic lore comes after everything authored.
     pub(super) fn journal(mut self) -> Composed {
         let mut out = Composed::with_capacity(self.pieces.len());
-        self.pieces.sort_by_key(|wrapped| wrapped.piece.dynamic);
+        if self.pieces.iter().any(|wrapped| wrapped.piece.dynamic) {
+            self.pieces.sort_by_key(|wrapped| wrapped.piece.dynamic);
+        }
         for Wrapped { piece, label } in std::mem::take(&mut self.pieces) {
-            out.push_as(piece, |piece| label.shown(piece));
+            out.push_as(piece, |piece| label.write(piece, element));
         }
         self.finish(out)
     }
@@ -25,21 +34,32 @@ impl Composer<'_, '_> {
         if pieces.is_empty() {
             return self.finish(out);
         }
-        let mut blocks = vec![self.heading()];
-        let mut all = Text::new(blocks[0].clone(), "profile");
-        all.from.clear();
+        let heading = self.heading();
+        let (key, role) = ("profile", Role::System);
+        let stable = pieces.iter().map(|wrapped| wrapped.piece.text.stable());
+        let stable = std::iter::once(heading.as_str()).chain(stable);
+        let named = [key.as_bytes(), role.name().as_bytes()];
+        let source_hash = digest_parts_joined(&named, stable, BETWEEN);
+
+        let bytes = pieces.iter().map(|wrapped| wrapped.piece.text.text.len() + ELEMENT_BYTES);
+        let mut shown = String::with_capacity(heading.len() + bytes.sum::<usize>());
+        shown.push_str(&heading);
+        let mut all = Text::default();
         let mut dynamic = false;
-        for wrapped in &pieces {
-            if wrapped.piece.dynamic && !dynamic {
-                blocks.push(lore::DYNAMIC_HEADING.to_owned());
+        for Wrapped { piece, label } in pieces {
+            if piece.dynamic && !dynamic {
+                shown.push_str(BETWEEN);
+                shown.push_str(lore::DYNAMIC_HEADING);
             }
-            dynamic = wrapped.piece.dynamic;
-            let block = wrapped.label.shown(&wrapped.piece);
-            all.push("\n\n", &wrapped.piece.text);
-            blocks.push(block);
+            dynamic = piece.dynamic;
+            shown.push_str(BETWEEN);
+            label.write(&piece, |tag, attributes, text| {
+                push_element(&mut shown, tag, attributes, text);
+            });
+            all.inherit(&piece.text);
         }
-        let profile = Piece::new("profile", SegmentKind::Profile, Role::System, all);
-        out.push_as(profile, |_| blocks.join("\n\n"));
+        let profile = Piece::new(key, SegmentKind::Profile, role, all);
+        out.push_shown(profile, source_hash, shown);
         self.finish(out)
     }
 
@@ -87,19 +107,19 @@ impl Composer<'_, '_> {
 // === impl Label ===
 
 impl Label<'_> {
-    /// The piece in its element.
-    fn shown(&self, piece: &Piece) -> String {
+    /// Writes the piece in its element.
+    fn write<T>(&self, piece: &Piece, write: impl FnOnce(&str, &[(&str, &str)], &str) -> T) -> T {
         let text = &piece.text.text;
         match self {
             Self::Prompt { identifier } => {
                 let attributes = [("identifier", *identifier), ("role", piece.role.name())];
-                element("st-prompt", &attributes, text)
+                write("st-prompt", &attributes, text)
             }
-            Self::CharacterField { name } => element("st-character-field", &[("name", name)], text),
-            Self::UserField { name } => element("st-user-field", &[("name", name)], text),
+            Self::CharacterField { name } => write("st-character-field", &[("name", name)], text),
+            Self::UserField { name } => write("st-user-field", &[("name", name)], text),
             Self::Lore { position } => {
                 let entry = piece.key.strip_prefix("lore:").unwrap_or(&piece.key);
-                element("st-world-info", &[("entry", entry), ("position", position)], text)
+                write("st-world-info", &[("entry", entry), ("position", position)], text)
             }
         }
     }
