@@ -3,7 +3,7 @@
 mod expanded;
 mod seen;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use kernel::limits;
 
@@ -87,9 +87,16 @@ impl<'s> Hits<'s> {
         hits
     }
 
-    /// Scans a recursion text.
-    pub fn recurse(&mut self, text: &str, search: &mut Search<'_>) {
-        self.scan(Spot::Extra(RECURSION), text, search);
+    /// Scans a recursion text; each of its parts is what one entry says.
+    pub fn recurse(&mut self, text: &str, parts: &[Range<usize>], search: &mut Search<'_>) {
+        let spot = Spot::Extra(RECURSION);
+        if search.cache.is_some() && !self.automata.may_cross_lines() {
+            // The same entries fire turn after turn, in ever other company.
+            parts.iter().for_each(|part| self.scan_plain(spot, &text[part.clone()], true, search));
+            self.scan_expanded(spot, text, search);
+        } else {
+            self.scan(spot, text, search);
+        }
         self.seen.recursed();
         if let Some(expanded) = &mut self.expanded {
             expanded.recursed();
@@ -150,14 +157,22 @@ impl<'s> Hits<'s> {
     }
 
     fn scan(&mut self, spot: Spot, text: &str, search: &mut Search<'_>) {
-        // Only messages come again in later requests.
-        let cache = search.cache.filter(|_| matches!(spot, Spot::Message(_)));
+        // Only messages come again in later requests as they are.
+        self.scan_plain(spot, text, matches!(spot, Spot::Message(_)), search);
+        self.scan_expanded(spot, text, search);
+    }
+
+    fn scan_plain(&mut self, spot: Spot, text: &str, remember: bool, search: &mut Search<'_>) {
+        let cache = search.cache.filter(|_| remember);
         let (seen, fresh) = (&mut self.seen, &mut self.fresh);
         self.automata.scan(text, cache, &mut search.scratch, |key| {
             if seen.mark(key, spot) {
                 fresh.push(key);
             }
         });
+    }
+
+    fn scan_expanded(&mut self, spot: Spot, text: &str, search: &mut Search<'_>) {
         if let Some(expanded) = &mut self.expanded {
             expanded.scan(spot, text, search);
         }

@@ -1,6 +1,9 @@
 //! The passes of a scan (reference A8).
 
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+};
 
 use kernel::{EntryId, WorldId, limits};
 
@@ -80,6 +83,8 @@ pub(super) struct Fresh {
 pub(super) struct Spoken {
     /// Their texts, joined; none if no entry is heard.
     text: Option<String>,
+    /// Where each of them lies in it.
+    parts: Vec<Range<usize>>,
     /// Tokens that they take of the budget; none for dropped ones.
     tokens: u64,
     /// Passes are repeated over what one of them says.
@@ -318,13 +323,16 @@ impl<'s> Scan<'s> {
         {
             return;
         }
-        match &mut spoken.text {
+        let from = match &mut spoken.text {
             Some(all) => {
                 all.push('\n');
-                all.push_str(text);
+                all.len()
             }
-            None => spoken.text = Some(started(text)),
-        }
+            None => 0,
+        };
+        let all = spoken.text.get_or_insert_with(|| started(""));
+        all.push_str(text);
+        spoken.parts.push(from..all.len());
         spoken.tokens += u64::from(tokens);
         spoken.recurses |= self.is_recursive(candidate);
     }
@@ -335,7 +343,7 @@ impl<'s> Scan<'s> {
         let text = self.texts.recurse(text);
         self.search.recursed();
         for hits in &mut self.hits {
-            hits.recurse(text, &mut self.search);
+            hits.recurse(text, &spoken.parts, &mut self.search);
         }
     }
 

@@ -56,6 +56,7 @@ pub struct KeyTable {
 #[derive(Debug)]
 pub struct KeyAutomata {
     words: WordBoundary,
+    may_cross_lines: bool,
     /// Over lower-cased texts.
     folded: Option<Part>,
     /// Over texts as they are.
@@ -171,9 +172,16 @@ impl KeyAutomata {
     pub fn new(table: &KeyTable, mode: MatchMode) -> Self {
         Self {
             words: mode.words,
+            may_cross_lines: table.plain.iter().any(|key| key.text.contains('\n')),
             folded: Part::new(table, mode, false),
             exact: Part::new(table, mode, true),
         }
+    }
+
+    /// Whether a plain key can reach over the end of a line. If not, texts joined by line breaks hold
+    /// what each of them holds, and nothing else.
+    pub fn may_cross_lines(&self) -> bool {
+        self.may_cross_lines
     }
 
     /// Calls `hit` with each plain key that the text holds.

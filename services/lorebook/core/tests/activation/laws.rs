@@ -11,7 +11,7 @@ use lorebook_core::{
 };
 use proptest::prelude::*;
 
-use crate::scene::{Scene, compiled, rows};
+use crate::scene::{Scene, compiled, constant, entry, rows, uids};
 
 const WORDS: [&str; 6] = ["cat", "dog", "Elf", "дом", "c++", "red cat"];
 
@@ -81,6 +81,18 @@ fn run(request: &Request, sources: &[Source], cache: Option<&HitCache>) -> Activ
             cache,
         },
     )
+}
+
+#[test]
+fn a_key_may_reach_over_the_end_of_a_line_whatever_is_remembered() {
+    let bodies = [constant("a dog"), constant("cat naps"), entry(&["dog\ncat"], "both")];
+    let world = compiled("world", Default::default(), rows(bodies));
+    let (sources, request) =
+        ([Source { world, kind: SourceKind::Global }], Scene::new([], "").request);
+    let cache = HitCache::new(1 << 16, [3, 4]);
+    for cache in [None, Some(&cache), Some(&cache)] {
+        assert_eq!(uids(&run(&request, &sources, cache)), [0, 1, 2]);
+    }
 }
 
 proptest! {
