@@ -64,10 +64,16 @@ impl Compiled {
 fn weight(world: &CompiledWorld) -> u32 {
     const PER_ENTRY: usize = 2_048;
     const PER_KEY_BYTE: usize = 64;
+    // Macros stay parsed, with one node at the most for 32 bytes.
+    const PER_PARSED_BYTE: usize = 10;
     let bytes = world.entries().iter().map(|compiled| {
         let body = &compiled.entry.body;
         let keys: usize = body.keys.iter().chain(&body.secondary_keys).map(String::len).sum();
-        PER_ENTRY + 2 * body.content.len() + PER_KEY_BYTE * keys
+        let content = match compiled.content_holds_macros {
+            true => PER_PARSED_BYTE * body.content.len(),
+            false => 2 * body.content.len(),
+        };
+        PER_ENTRY + content + PER_KEY_BYTE * keys
     });
     u32::try_from(bytes.sum::<usize>()).unwrap_or(u32::MAX)
 }
