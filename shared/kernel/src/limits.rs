@@ -170,8 +170,8 @@ pub const MACRO_VARIABLE_BYTES_MAX: usize = MIB;
 pub const TURN_BYTES_MAX: usize = MIB;
 /// Lines in which the writers of sessions wait for each other, about 40 bytes each.
 pub const WRITER_LINES: usize = 1_024;
-/// How often a write that lost a race is decided again before its caller is told to retry.
-pub const APPEND_RACES_MAX: u32 = 16;
+/// How long a write that loses races to another process is decided again before its caller is told to retry.
+pub const APPEND_RACES_MS: u64 = 5 * 1_000;
 /// Events of one append.
 pub const APPEND_EVENTS_MAX: usize = 20_000;
 /// A generation ends here whatever its provider does; the loader's lease too.

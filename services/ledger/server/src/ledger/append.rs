@@ -3,9 +3,12 @@
 //! Writers of this process line up; a race that is lost to another process is loaded and decided again. A
 //! request id that was answered meanwhile is left to the caller, who looks the answer up.
 
+use std::time::Duration;
+
 use host::caller::Caller;
 use kernel::{Owner, RequestId, SessionId, limits};
 use ledger_core::{Actor, Decision, Envelope, Lease, State, Verb, decide};
+use tokio::time::Instant;
 
 use super::{Ledger, actor_of, load::Loaded};
 use crate::{
@@ -16,6 +19,8 @@ use crate::{
         StoreError,
     },
 };
+
+pub(super) const RACES_WITHIN: Duration = Duration::from_millis(limits::APPEND_RACES_MS);
 
 /// Who writes, as the ledger sees it.
 #[derive(Debug, Clone)]
@@ -64,7 +69,8 @@ impl Ledger {
         beside: impl Fn(&Decision<V::Outcome>) -> Result<Beside>,
     ) -> std::result::Result<Decision<V::Outcome>, WriteError> {
         let _line = self.inner.lines.stand(&writer.owner.tenant, session).await;
-        for _ in 0..limits::APPEND_RACES_MAX {
+        let until = Instant::now() + RACES_WITHIN;
+        loop {
             let Loaded { state, row } = self.load(&writer.owner, session).await?;
             if let Some(expected) = writer.expected_head.filter(|expected| *expected != row.head) {
                 return Err(Error::HeadMoved { expected, found: row.head }.into());
@@ -74,12 +80,11 @@ impl Ledger {
             let beside = beside(&decision)?;
             match self.append(&writer.owner, session, &state, &decision, beside).await {
                 Ok(()) => return Ok(decision),
-                Err(AppendError::HeadMoved) => {}
+                Err(AppendError::HeadMoved) if Instant::now() < until => {}
                 Err(AppendError::Answered) => return Err(WriteError::Answered),
                 Err(other) => return Err(Error::from(other).into()),
             }
         }
-        Err(Error::Store(StoreError::Contended).into())
     }
 
     /// The stored answer to an attempt that did not write, or why it did not. A twin of the attempt may

@@ -4,16 +4,30 @@
 
 use std::borrow::Cow;
 
-use macros::{Card, Field};
+use macros::{Card, Field, Template};
 
 use super::{
     input::Input,
     text::{Expander, Text},
 };
 use crate::{
+    Character,
     diagnostic::{Code, Diagnostic},
     preset::Preset,
 };
+
+/// What macros of a field may ask for, by the name that a diagnostic gives it.
+const READABLE: [(Field, &str); 9] = [
+    (Field::Description, "description"),
+    (Field::Personality, "personality"),
+    (Field::Scenario, "scenario"),
+    (Field::Persona, "persona"),
+    (Field::SystemPrompt, "system_prompt"),
+    (Field::PostHistory, "post_history_instructions"),
+    (Field::MesExamples, "message_example"),
+    (Field::DepthPrompt, "depth_prompt"),
+    (Field::Greeting, "first_message"),
+];
 
 /// What card and persona macros give, and what the markers place.
 #[derive(Debug, Clone, Default)]
@@ -37,19 +51,17 @@ pub(super) struct Fields {
 pub(super) fn expand(input: &Input, preset: &Preset, expander: &mut Expander) {
     let mut fields = Fields::default();
     if let Some(user) = &input.user {
-        fields.persona = expander.expand("user:description", &user.model.description().into());
+        fields.persona = field(input, expander, "user:description", user.model.description());
     }
     if let Some(card) = input.character.as_ref().map(|card| &card.model) {
-        fields.description =
-            expander.expand("character:description", &card.description.as_str().into());
-        fields.personality =
-            expander.expand("character:personality", &card.personality.as_str().into());
-        fields.scenario = expander.expand("character:scenario", &card.scenario.as_str().into());
+        fields.description = field(input, expander, "character:description", &card.description);
+        fields.personality = field(input, expander, "character:personality", &card.personality);
+        fields.scenario = field(input, expander, "character:scenario", &card.scenario);
         fields.examples =
-            expander.expand("character:message-example", &card.message_example.as_str().into());
+            field(input, expander, "character:message-example", &card.message_example);
         if let Some(depth_prompt) = &card.depth_prompt {
             fields.depth_prompt =
-                expander.expand("character:depth-prompt", &depth_prompt.text.as_str().into());
+                field(input, expander, "character:depth-prompt", &depth_prompt.text);
         }
         fields.greeting = greeting(input, expander);
         fields.version.clone_from(&card.character_version);
@@ -82,7 +94,39 @@ fn greeting(input: &Input, expander: &mut Expander) -> Text {
         expander.diagnostics.push(said.with("index", index));
         return Text::default();
     };
-    expander.expand("character:greeting-reference", &raw.into())
+    field(input, expander, "character:greeting-reference", raw)
+}
+
+/// One field's text. What it would have pulled in of another is said, since nothing stands there.
+fn field(input: &Input, expander: &mut Expander, place: &'static str, raw: &str) -> Text {
+    let raw = Template::from(raw);
+    let lost = READABLE.into_iter().filter(|(field, _)| raw.may_read(*field) && has(input, *field));
+    for (_, name) in lost {
+        let said = Diagnostic::new(Code::FieldMacroEmpty, place).with("field", name);
+        expander.diagnostics.push(said);
+    }
+    expander.expand(place, &raw)
+}
+
+/// Whether the selection has a text for the field, whatever it expands to.
+fn has(input: &Input, field: Field) -> bool {
+    let card = input.character.as_ref().map(|card| &card.model);
+    let of_card = |text: fn(&Character) -> &str| card.is_some_and(|card| !text(card).is_empty());
+    match field {
+        Field::Persona => {
+            input.user.as_ref().is_some_and(|user| !user.model.description().is_empty())
+        }
+        Field::Description => of_card(|card| &card.description),
+        Field::Personality => of_card(|card| &card.personality),
+        Field::Scenario => of_card(|card| &card.scenario),
+        Field::SystemPrompt => of_card(|card| &card.system_prompt),
+        Field::PostHistory => of_card(|card| &card.post_history_instructions),
+        Field::MesExamples => of_card(|card| &card.message_example),
+        Field::DepthPrompt => card.is_some_and(|card| card.depth_prompt.is_some()),
+        Field::Greeting => of_card(|card| &card.first_message),
+        // Said elsewhere, or there.
+        Field::CreatorNotes | Field::Version => false,
+    }
 }
 
 // === impl Fields ===

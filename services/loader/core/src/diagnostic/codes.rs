@@ -152,6 +152,9 @@ codes! {
     GreetingOutOfRange "GREETING_OUT_OF_RANGE" Warning
         "the card has no greeting of this number"
         "choose another greeting";
+    FieldMacroEmpty "FIELD_MACRO_EMPTY" Warning
+        "a field of the card or the persona names another one in a macro; inside a field that gives nothing"
+        "say it in the field itself, or put both into a prompt of the preset";
     CreatorNotesNotSent "CREATOR_NOTES_NOT_SENT" Info NotHonoured
         "the creator's notes are kept, for people, and never sent; the macro gives nothing"
         "say what the model must know in a field that is sent";

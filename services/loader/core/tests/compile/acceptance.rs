@@ -319,6 +319,20 @@ fn creator_notes_are_never_sent() {
     }
 }
 
+#[test]
+fn a_field_that_names_another_one_says_that_it_gets_nothing() {
+    for scene in [contract(), journal(), in_chat()] {
+        let scene = scene.card(|c| {
+            c.description = "Mira, {{personality}}, {{scenario}}.".into();
+            c.personality = "quiet".into();
+            c.scenario = String::new();
+        });
+        let told = scene.diagnostics("FIELD_MACRO_EMPTY");
+        assert_eq!(told.len(), 1, "an empty field loses nothing: {told:?}");
+        assert_eq!(told[0].place, "character:description");
+    }
+}
+
 // --- honest approximation ---
 
 #[test]

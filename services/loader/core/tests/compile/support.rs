@@ -6,6 +6,7 @@ use kernel::{CharacterId, EntryId, PresetId, UserId, WorldId, digest};
 use loader_core::{
     Character, Preset, User,
     compile::{Input, Loaded, LoreEntry, LorePosition, Message, Profile, compile},
+    diagnostic::Diagnostic,
     preset::{Injection, OrderEntry, Prompt},
 };
 use prompt::{ProfileMode, Role, in_chat::HistoryItem};
@@ -205,6 +206,12 @@ impl Scene {
     pub fn says(&self, code: &str) {
         let codes = self.codes();
         assert!(codes.contains(&code), "{code} is not among {codes:?}");
+    }
+
+    /// What is said under one code.
+    pub fn diagnostics(&self, code: &str) -> Vec<Diagnostic> {
+        let all = self.profile().diagnostics;
+        all.into_iter().filter(|said| said.code.name() == code).collect()
     }
 
     #[track_caller]

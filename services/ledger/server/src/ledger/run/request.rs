@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernel::{Timestamp, limits};
+use kernel::Timestamp;
 use ledger_core::{
     Decision, Envelope, Event, Rejection, State, decide,
     decide::{Land, ReplaceRange, StampRequest, TailChoice},
@@ -16,6 +16,7 @@ use prompt::{
     journal::Tail,
     prefix::{SharedPrefix, request_digest, shared_prefix},
 };
+use tokio::time::Instant;
 
 use super::{
     Reply, Stopped,
@@ -25,12 +26,12 @@ use super::{
 use crate::{
     error::{Error, Result},
     ledger::{
-        append::{Beside, Writer},
+        append::{Beside, RACES_WITHIN, Writer},
         frames::Sent,
         record::{Profile, RequestRecord, WorldRecord},
         render::{Rendered, newest_versions, render},
     },
-    store::{AppendError, RequestRow, StoreError},
+    store::{AppendError, RequestRow},
 };
 
 /// At this share of the window the oldest messages go, down to [`TRIM_TO`].
@@ -69,7 +70,8 @@ impl Reply {
             })?;
         let lines = &self.ledger.inner.lines;
         let _line = lines.stand(&self.owner().tenant, &self.session).await;
-        for _ in 0..limits::APPEND_RACES_MAX {
+        let until = Instant::now() + RACES_WITHIN;
+        loop {
             let before = self.ledger.load(self.owner(), &self.session).await?.state;
             // One envelope: the stamp that is rendered is the stamp that is appended.
             let writer = Writer::of(&self.caller, None);
@@ -86,11 +88,10 @@ impl Reply {
             let owner = self.owner();
             match self.ledger.append(owner, &self.session, &before, &decision, beside).await {
                 Ok(()) => return Ok(ready),
-                Err(AppendError::HeadMoved) => {}
+                Err(AppendError::HeadMoved) if Instant::now() < until => {}
                 Err(other) => return Err(Error::from(other).into()),
             }
         }
-        Err(Error::Store(StoreError::Contended).into())
     }
 
     /// Lands, renders, and trims what does not fit the window.

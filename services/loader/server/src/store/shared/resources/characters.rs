@@ -5,7 +5,7 @@ use loader_core::format::card::Container;
 use sqlx::Row as _;
 
 use super::{
-    super::{Connection, books, Row, inconsistent, of_owner, parsed, revision},
+    super::{Connection, Row, books, inconsistent, of_owner, parsed, revision},
     Resource, row_of,
 };
 use crate::store::{CharacterRow, Kind, StoreError, WriteError};
