@@ -25,9 +25,14 @@ pub struct CallConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u32>,
+    pub seed: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
+    /// As the provider words it: `low`, `max`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbosity: Option<String>,
 }
 
 /// One parameter of a [`CallConfig`]; a provider declares which it takes.
@@ -45,6 +50,8 @@ pub enum Parameter {
     MaxTokens,
     Seed,
     Stop,
+    ReasoningEffort,
+    Verbosity,
 }
 
 // === impl CallConfig ===
@@ -69,6 +76,8 @@ impl CallConfig {
             Parameter::MaxTokens => self.max_tokens.take().is_some(),
             Parameter::Seed => self.seed.take().is_some(),
             Parameter::Stop => !std::mem::take(&mut self.stop).is_empty(),
+            Parameter::ReasoningEffort => self.reasoning_effort.take().is_some(),
+            Parameter::Verbosity => self.verbosity.take().is_some(),
         }
     }
 }
@@ -76,7 +85,7 @@ impl CallConfig {
 // === impl Parameter ===
 
 impl Parameter {
-    pub const ALL: [Parameter; 11] = [
+    pub const ALL: [Parameter; 13] = [
         Self::Temperature,
         Self::TopP,
         Self::TopK,
@@ -88,6 +97,8 @@ impl Parameter {
         Self::MaxTokens,
         Self::Seed,
         Self::Stop,
+        Self::ReasoningEffort,
+        Self::Verbosity,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -103,6 +114,8 @@ impl Parameter {
             Self::MaxTokens => "max_tokens",
             Self::Seed => "seed",
             Self::Stop => "stop",
+            Self::ReasoningEffort => "reasoning_effort",
+            Self::Verbosity => "verbosity",
         }
     }
 }

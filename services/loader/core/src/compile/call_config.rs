@@ -21,7 +21,7 @@ pub struct CallConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub top_k: Option<f64>,
+    pub top_k: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_a: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,9 +36,7 @@ pub struct CallConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub n: Option<u32>,
+    pub seed: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,18 +65,20 @@ pub(super) fn call_config(input: &Input, said: &mut Vec<Diagnostic>) -> CallConf
     {
         said.push(Diagnostic::new(Code::AssistantPrefillNotSent, "preset"));
     }
+    if own.n.or(preset.n).is_some_and(|n| n > 1) {
+        said.push(Diagnostic::new(Code::ChoicesNotSent, "preset"));
+    }
     CallConfig {
         temperature: own.temperature.or(preset.temperature),
         top_p: own.top_p.or(preset.top_p),
-        top_k: own.top_k.or(preset.top_k),
+        top_k: own.top_k.or(preset.top_k).map(|k| k.round() as u32),
         top_a: own.top_a.or(preset.top_a),
         min_p: own.min_p.or(preset.min_p),
         frequency_penalty: own.frequency_penalty.or(preset.frequency_penalty),
         presence_penalty: own.presence_penalty.or(preset.presence_penalty),
         repetition_penalty: own.repetition_penalty.or(preset.repetition_penalty),
         max_tokens: reply_tokens(input),
-        seed: own.seed.or(preset.seed).filter(|&seed| seed >= 0),
-        n: own.n.or(preset.n).filter(|&n| n > 1),
+        seed: own.seed.or(preset.seed).and_then(|seed| u64::try_from(seed).ok()),
         stop: stop(if own.stop.is_empty() { &preset.stop } else { &own.stop }, said),
         reasoning_effort: word(own.reasoning_effort.as_ref().or(preset.reasoning_effort.as_ref())),
         verbosity: word(own.verbosity.as_ref().or(preset.verbosity.as_ref())),

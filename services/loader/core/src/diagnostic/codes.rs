@@ -223,6 +223,9 @@ codes! {
     AssistantPrefillNotSent "ASSISTANT_PREFILL_NOT_SENT" Info
         "the preset's prefill is kept and exported, and not sent"
         "ask for the wanted beginning in a prompt";
+    ChoicesNotSent "CHOICES_NOT_SENT" Info
+        "the preset's `n` is kept and exported, and not sent: a turn asks for one reply"
+        "take another turn for another reply";
     StopLimited "STOP_LIMITED" Warning
         "more stop sequences than a request may have; the first ones are sent"
         "remove some";

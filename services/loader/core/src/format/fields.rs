@@ -98,8 +98,12 @@ impl Fields {
         number
     }
 
-    /// A whole number; a fraction is cut off.
+    /// A whole number, exact where the file has one; a fraction is cut off.
     pub fn integer(&mut self, key: &str, report: &mut Report) -> Option<i64> {
+        if let Some(exact) = self.get(key).and_then(Value::as_i64) {
+            self.take(key);
+            return Some(exact);
+        }
         let number = self.number(key, report)?;
         if number.fract() != 0.0 {
             self.coerced(key, "is no whole number: its fraction was cut off", report);
