@@ -23,6 +23,7 @@ mod promise_8_breakout;
 mod promise_8_wire;
 mod races;
 mod scenario;
+mod seed_loader;
 mod starting;
 mod tidy;
 mod unknown_values;
