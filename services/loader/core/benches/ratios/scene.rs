@@ -23,6 +23,8 @@ use serde_json::{Value, json};
 
 pub const PROMPTS: usize = 300;
 pub const ENTRIES: usize = 150;
+/// Of a prompt.
+const SENTENCES: usize = 4;
 const CHAT_BYTES: usize = 64 * 1024;
 /// One sentence of a prompt, an entry, or a message.
 const PROSE: &str =
@@ -180,6 +182,11 @@ fn lore(fired: Activated, hashes: &HashMap<&EntryId, Digest>) -> LoreEntry {
 
 /// Every third prompt is switched off, every seventh stands in the chat, every tenth sets a variable.
 pub fn preset_file() -> Vec<u8> {
+    preset_of(PROMPTS, SENTENCES)
+}
+
+/// The same with so many prompts of so many sentences.
+pub fn preset_of(prompts: usize, sentences: usize) -> Vec<u8> {
     let prompt = |at: usize| {
         let setting = match at % 10 {
             0 => format!("{{{{setvar::style_{at}::dry}}}}"),
@@ -190,7 +197,7 @@ pub fn preset_file() -> Vec<u8> {
             "identifier": format!("prompt-{at}"),
             "name": format!("Prompt {at}"),
             "role": "system",
-            "content": format!("{setting}{{{{char}}}} minds rule {at}. {}", PROSE.repeat(4)),
+            "content": format!("{setting}{{{{char}}}} minds rule {at}. {}", PROSE.repeat(sentences)),
             "system_prompt": false,
             "injection_position": usize::from(at.is_multiple_of(7)),
             "injection_depth": at % 5,
@@ -200,9 +207,9 @@ pub fn preset_file() -> Vec<u8> {
     let order = |at: usize| json!({"identifier": format!("prompt-{at}"), "enabled": at % 3 != 2});
     let built_in = ["main", "worldInfoBefore", "charDescription", "worldInfoAfter", "chatHistory"];
     let built_in = built_in.map(|identifier| json!({"identifier": identifier, "enabled": true}));
-    let order: Vec<Value> = (0..PROMPTS).map(order).chain(built_in).collect();
+    let order: Vec<Value> = (0..prompts).map(order).chain(built_in).collect();
     let preset = json!({
-        "prompts": (0..PROMPTS).map(prompt).collect::<Vec<_>>(),
+        "prompts": (0..prompts).map(prompt).collect::<Vec<_>>(),
         "prompt_order": [{"character_id": 100001, "order": order}],
     });
     preset.to_string().into_bytes()
