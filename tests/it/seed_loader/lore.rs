@@ -1,5 +1,7 @@
 //! Worlds and cards' books: one matcher, one order, one budget, and each its own file.
 
+use std::slice;
+
 use serde_json::{Value, json};
 use tests::{cards::world_of, prelude::*};
 
@@ -184,7 +186,7 @@ async fn a_deleted_world_leaves_every_selection_and_no_card(bench: &Bench) {
     for session in &sessions {
         let read = bench.selection(session).await;
         let selection = read.selection.clone().expect("one");
-        assert_eq!(selection.world_ids, [kept.clone()]);
+        assert_eq!(selection.world_ids, slice::from_ref(&kept));
         assert_eq!(selection.character_id, character.character_id);
         let expected = [
             (kept.clone(), "session".to_owned()),

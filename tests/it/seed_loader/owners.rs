@@ -1,5 +1,7 @@
 //! Users, and the worlds that users, presets and characters hold.
 
+use std::slice;
+
 use serde_json::{Value, json};
 use tests::prelude::*;
 
@@ -193,7 +195,7 @@ async fn the_worlds_of_a_user_are_bounded_and_leave_with_the_user_or_the_world(b
     let deleted = bench.delete_world(&gone).await.expect("deleted");
     assert_eq!(deleted.cleared, 2, "from both users");
     for user in [&bob, &eve] {
-        assert_eq!(bench.bound(BindingOwner::User, user).await, [kept.clone()]);
+        assert_eq!(bench.bound(BindingOwner::User, user).await, slice::from_ref(&kept));
     }
     let delete = loader::DeleteUserRequest { user_id: bob.clone(), ..Default::default() };
     let deleted = bench.clients.users.clone().delete_user(delete).await.expect("deleted");
@@ -202,7 +204,8 @@ async fn the_worlds_of_a_user_are_bounded_and_leave_with_the_user_or_the_world(b
     let gone = loader::GetBindingsRequest { owner: BindingOwner::User.into(), owner_id };
     let gone = bench.clients.selections.clone().get_bindings(gone).await;
     assert_eq!(gone.refused().code(), Code::NotFound);
-    assert_eq!(bench.bound(BindingOwner::User, &eve).await, [kept.clone()], "another user's");
+    let hers = bench.bound(BindingOwner::User, &eve).await;
+    assert_eq!(hers, slice::from_ref(&kept), "another user's");
     let expected = [(kept, "session".to_owned())];
     assert_eq!(effective(&bench.selection(&session).await), expected, "the session's own choice");
 }
