@@ -1,6 +1,6 @@
 //! The running copies of cards' books: kept while anything uses them, and gone for ever when nothing does.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 use kernel::{GenerationId, Owner, WorldId, digest};
 use loader_core::selection::Worlds;
@@ -44,11 +44,8 @@ async fn a_copy_that_two_cards_share_goes_with_the_second() {
         assert_eq!(store.owners_of_unused_books(9).await.expect("read"), []);
         assert_eq!(collected(&store, &ada).await, []);
         delete(&store, &ada, "c2").await;
-        assert_eq!(
-            store.owners_of_unused_books(9).await.expect("read"),
-            std::slice::from_ref(&ada)
-        );
-        assert_eq!(collected(&store, &ada).await, std::slice::from_ref(&world));
+        assert_eq!(store.owners_of_unused_books(9).await.expect("read"), slice::from_ref(&ada));
+        assert_eq!(collected(&store, &ada).await, slice::from_ref(&world));
         assert_eq!(store.pending_deletions(9).await.expect("read"), [(ada.clone(), world)]);
         assert_eq!(collected(&store, &ada).await, []);
     })
@@ -61,7 +58,7 @@ async fn a_book_that_was_collected_comes_back_as_another_copy() {
         let ada = owner("ada");
         let world = add(&store, &ada, "c1", "book").await;
         delete(&store, &ada, "c1").await;
-        assert_eq!(collected(&store, &ada).await, std::slice::from_ref(&world));
+        assert_eq!(collected(&store, &ada).await, slice::from_ref(&world));
         let anew = add(&store, &ada, "c1", "book").await;
         assert_ne!(anew, world, "a late deletion finds nothing that is in use");
         assert_eq!(add(&store, &ada, "c2", "book").await, anew);
@@ -134,7 +131,7 @@ async fn a_copy_waits_for_its_card_and_not_for_ever() {
         assert_eq!(begin(LONG_AGO_MS).await, world);
         assert_eq!(collected(&store, &ada).await, [], "nobody's time is cut short");
         let other = store.begin_book(&ada, &digest(b"other"), LONG_AGO_MS).await.expect("begun");
-        assert_eq!(collected(&store, &ada).await, std::slice::from_ref(&other));
+        assert_eq!(collected(&store, &ada).await, slice::from_ref(&other));
         let card = CharacterRow { embedded_world: Some(other), ..character("c", "C") };
         let late = store.add_character(&ada, &card, None, None).await;
         assert!(matches!(late, Err(WriteError::NotFound { kind: "world", .. })), "{late:?}");
