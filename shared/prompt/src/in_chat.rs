@@ -39,7 +39,13 @@ pub struct Options {
     pub send_if_empty: String,
     /// The message to continue moves to the very end.
     pub continue_prefill: bool,
+    /// The message to continue moves to the end, right before the nudge; texts inside the history stay
+    /// where they would have been.
+    pub continue_nudge: bool,
 }
+
+/// The key of the nudge that asks to continue.
+pub const CONTINUE_NUDGE_KEY: &str = "control:continue";
 
 /// `names_behavior`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -63,21 +69,38 @@ pub fn assemble(segments: &[Segment], history: &[HistoryItem], options: &Options
         out.push(block_of(segment), segment.squash);
     }
     let mut continued = None;
+    let mut items = Items { all: history, moved: None };
+    if let (true, [rest @ .., last]) = (options.continue_prefill, history) {
+        continued = Some(named(last, options));
+        items.all = rest;
+    } else if let (true, true, [.., last]) = (options.continue_nudge, options.history, history) {
+        let prefixed = Block { name: None, ..named(last, options) };
+        (continued, items.moved) = (Some(prefixed), Some(history.len() - 1));
+    }
     if options.history {
-        let mut items: &[HistoryItem] = history;
-        if let (true, [rest @ .., last]) = (options.continue_prefill, items) {
-            continued = Some(named(last, options));
-            items = rest;
-        }
-        lay_history(segments, items, options, &mut out);
+        lay_history(segments, &items, options, &mut out);
     }
     for segment in placed(segments, |placement| placement == Placement::After) {
+        if segment.key == CONTINUE_NUDGE_KEY {
+            push_continued(continued.take(), &mut out);
+        }
         out.push(block_of(segment), segment.squash);
     }
-    if let Some(block) = continued {
-        out.push(block, false);
-    }
+    push_continued(continued, &mut out);
     out.blocks
+}
+
+/// The history as it is laid: all of it counts for depths, the moved message is left out.
+struct Items<'h> {
+    all: &'h [HistoryItem<'h>],
+    moved: Option<usize>,
+}
+
+fn push_continued(block: Option<Block>, out: &mut Squash) {
+    if let Some(block) = block {
+        let squash = block.role == Role::System && block.name.is_none();
+        out.push(block, squash);
+    }
 }
 
 /// Collects blocks and joins what may be joined.
@@ -88,7 +111,8 @@ struct Squash {
     open: bool,
 }
 
-fn lay_history(segments: &[Segment], history: &[HistoryItem], options: &Options, out: &mut Squash) {
+fn lay_history(segments: &[Segment], items: &Items<'_>, options: &Options, out: &mut Squash) {
+    let history = items.all;
     let mut injected: Vec<(usize, &Segment)> = segments
         .iter()
         .filter_map(|segment| match segment.placement {
@@ -108,7 +132,7 @@ fn lay_history(segments: &[Segment], history: &[HistoryItem], options: &Options,
             last_role = Some(segment.role);
             out.push(block_of(segment), segment.squash);
         }
-        if let Some(item) = history.get(at) {
+        if let Some(item) = history.get(at).filter(|_| items.moved != Some(at)) {
             let block = named(item, options);
             last_role = Some(block.role);
             let squash = block.role == Role::System && block.name.is_none();
@@ -184,6 +208,7 @@ impl Default for Options {
             char: String::new(),
             send_if_empty: String::new(),
             continue_prefill: false,
+            continue_nudge: false,
         }
     }
 }

@@ -135,27 +135,28 @@ impl<'p, 'i> Composer<'p, 'i> {
         let beside = note.position != NotePosition::InChat && !note_text.is_blank();
         let before = beside && note.position == NotePosition::BeforeMain;
         let after = beside && note.position == NotePosition::AfterMain;
-        let injection = slot.injection;
+        let main = (slot.injection, slot.role);
         if before {
-            self.note(injection, side, note, note_text, depths);
+            self.note(main, side, note, note_text, depths);
         }
         self.slot(slot, side, depths);
         if after {
-            self.note(injection, side, note, note_text, depths);
+            self.note(main, side, note, note_text, depths);
         }
     }
 
+    /// Beside an in-chat `main` the note is part of its message, role included (reference B3.6).
     fn note(
         &mut self,
-        main: Injection,
+        main: (Injection, Role),
         side: Placement,
         note: &Note,
         text: &Text,
         depths: &mut Depths,
     ) {
-        match main {
+        match main.0 {
             Injection::Absolute { depth: Some(depth), order } => {
-                depths.prompt(depth, order, note.role, text.clone());
+                depths.prompt(depth, order, main.1, text.clone());
             }
             _ => {
                 let kind = SegmentKind::AuthorNote;
@@ -235,6 +236,13 @@ impl<'p, 'i> Composer<'p, 'i> {
                 .is_some_and(|prompt| prompt.triggered_by(self.input.generation.name()))
     }
 
+    /// Whether the message to continue comes last, before the line that asks for it.
+    fn nudges(&self) -> bool {
+        self.input.generation == GenerationType::Continue
+            && !self.preset.chat.continue_prefill
+            && self.is_on("chatHistory")
+    }
+
     /// A message that may be squashed with its neighbours.
     fn push(&mut self, piece: Piece) {
         let squash = piece.role == Role::System && piece.name.is_none();
@@ -253,6 +261,7 @@ impl<'p, 'i> Composer<'p, 'i> {
             send_if_empty,
             continue_prefill: chat.continue_prefill
                 && self.input.generation == GenerationType::Continue,
+            continue_nudge: self.nudges(),
         };
         self.out.variables = self.expander.variables;
         self.out.diagnostics = self.expander.diagnostics;

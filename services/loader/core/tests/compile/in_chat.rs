@@ -332,7 +332,7 @@ fn continuing_nudges_or_moves_the_message_to_the_end() {
         .prompt("jailbreak", "PHI")
         .chat(&["hi", "I was"])
         .with(|i| i.generation = GenerationType::Continue);
-    check(&scene, &["user: hi", "assistant: I was", "system: [go on, Mira: I was]", "system: PHI"]);
+    check(&scene, &["user: hi", "system: PHI", "assistant: I was", "system: [go on, Mira: I was]"]);
     let prefilled = scene.preset(|p| p.chat.continue_prefill = true);
     check(&prefilled, &["user: hi", "system: PHI", "assistant: I was"]);
 }

@@ -1,5 +1,7 @@
 //! Fixed lines and dialogue examples.
 
+use prompt::in_chat::CONTINUE_NUDGE_KEY;
+
 use super::*;
 
 // === impl Composer: lines ===
@@ -50,23 +52,17 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
     }
 
-    /// Fixed lines behind the history: they come last, the nudge before everything that follows it.
+    /// Fixed lines behind everything else; without a history nothing is continued.
     pub(super) fn control(&mut self) {
         let formats = &self.preset.formats;
         match self.input.generation {
-            GenerationType::Continue if !self.preset.chat.continue_prefill => {
+            GenerationType::Continue if self.nudges() => {
                 let last = self.input.messages.last().map_or("", |message| message.text.trim());
                 let text = self.expander.expand("continue_nudge_prompt", &formats.continue_nudge);
                 let text = text.map(|nudge| nudge.replace("{{lastChatMessage}}", last));
                 let piece =
-                    Piece::new("control:continue", SegmentKind::Control, Role::System, text);
+                    Piece::new(CONTINUE_NUDGE_KEY, SegmentKind::Control, Role::System, text);
                 self.push(piece.at(Placement::After));
-                // Ahead of all that stands behind the history.
-                let first = self.out.segments.iter().position(|s| s.placement == Placement::After);
-                if let Some(first) = first {
-                    self.out.segments[first..].rotate_right(1);
-                    self.out.origins[first..].rotate_right(1);
-                }
             }
             GenerationType::Impersonate => {
                 let text = self.expander.expand("impersonation_prompt", &formats.impersonation);
