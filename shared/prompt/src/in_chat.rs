@@ -42,6 +42,8 @@ pub struct Options {
     /// The message to continue moves to the end, right before the nudge; texts inside the history stay
     /// where they would have been.
     pub continue_nudge: bool,
+    /// Keys of segments that are not squashed with what stands before them.
+    pub apart: Vec<String>,
 }
 
 /// The key of the nudge that asks to continue.
@@ -66,6 +68,7 @@ pub enum NamesBehavior {
 pub fn assemble(segments: &[Segment], history: &[HistoryItem], options: &Options) -> Vec<Block> {
     let mut out = Squash { blocks: Vec::new(), on: options.squash, open: false };
     for segment in placed(segments, |placement| placement == Placement::Before) {
+        out.open &= !options.apart.contains(&segment.key);
         out.push(block_of(segment), segment.squash);
     }
     let mut continued = None;
@@ -84,6 +87,7 @@ pub fn assemble(segments: &[Segment], history: &[HistoryItem], options: &Options
         if segment.key == CONTINUE_NUDGE_KEY {
             push_continued(continued.take(), &mut out);
         }
+        out.open &= !options.apart.contains(&segment.key);
         out.push(block_of(segment), segment.squash);
     }
     push_continued(continued, &mut out);
@@ -209,6 +213,7 @@ impl Default for Options {
             send_if_empty: String::new(),
             continue_prefill: false,
             continue_nudge: false,
+            apart: Vec::new(),
         }
     }
 }

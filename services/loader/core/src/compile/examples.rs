@@ -1,6 +1,6 @@
 //! Dialogue examples, cut into blocks and messages (reference B3.7).
 
-const START: &str = "<start>";
+const START: &str = "<START>";
 
 /// One message of an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,23 +9,21 @@ pub(super) struct ExampleLine {
     pub text: String,
 }
 
-/// The blocks between `<START>` lines, trimmed. A text without one is one block.
+/// The blocks behind each `<START>` in any case, trimmed; an empty one is a block too. A text that does not
+/// begin with exactly `<START>` begins with a block of its own.
 pub(super) fn blocks(examples: &str) -> Vec<String> {
-    if examples.trim().is_empty() || examples.trim().eq_ignore_ascii_case(START) {
+    if examples.is_empty() || examples == START {
         return Vec::new();
     }
-    let lower = examples.to_ascii_lowercase();
-    let mut cuts: Vec<usize> = lower.match_indices(START).map(|(at, _)| at).collect();
-    let mut blocks = Vec::with_capacity(cuts.len() + 1);
-    if cuts.first() != Some(&0) {
-        let head = &examples[..cuts.first().copied().unwrap_or(examples.len())];
-        blocks.push(head.trim().to_owned());
+    let behind = examples.strip_prefix(START).unwrap_or(examples);
+    let lower = behind.to_ascii_lowercase();
+    let mut blocks = Vec::new();
+    let mut from = 0;
+    for (at, found) in lower.match_indices("<start>") {
+        blocks.push(behind[from..at].trim().to_owned());
+        from = at + found.len();
     }
-    cuts.push(examples.len());
-    for pair in cuts.windows(2) {
-        blocks.push(examples[pair[0] + START.len()..pair[1]].trim().to_owned());
-    }
-    blocks.retain(|block| !block.is_empty());
+    blocks.push(behind[from..].trim().to_owned());
     blocks
 }
 
@@ -99,6 +97,8 @@ mod tests {
     #[test]
     fn blocks_are_cut_at_start_in_any_case() {
         assert_eq!(blocks("<START>\na\n<start>b"), ["a", "b"]);
+        assert_eq!(blocks("<start>a"), ["", "a"]);
+        assert_eq!(blocks("a<START>"), ["a", ""]);
         assert_eq!(blocks("a"), ["a"]);
         assert_eq!(blocks("<START>"), Vec::<String>::new());
         assert_eq!(blocks(""), Vec::<String>::new());

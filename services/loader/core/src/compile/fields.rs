@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use macros::{Card, Field, Template};
+use prompt::ProfileMode;
 
 use super::{
     input::Input,
@@ -54,11 +55,15 @@ pub(super) fn expand(input: &Input, preset: &Preset, expander: &mut Expander) {
         fields.persona = field(input, expander, "user:description", user.model.description());
     }
     if let Some(card) = input.character.as_ref().map(|card| &card.model) {
-        fields.description = field(input, expander, "character:description", &card.description);
-        fields.personality = field(input, expander, "character:personality", &card.personality);
-        fields.scenario = field(input, expander, "character:scenario", &card.scenario);
-        fields.examples =
-            field(input, expander, "character:message-example", &card.message_example);
+        let of_card = [
+            (&mut fields.description, "character:description", &card.description),
+            (&mut fields.personality, "character:personality", &card.personality),
+            (&mut fields.scenario, "character:scenario", &card.scenario),
+            (&mut fields.examples, "character:message-example", &card.message_example),
+        ];
+        for (into, place, raw) in of_card {
+            *into = field(input, expander, place, if is_trimmed(input) { raw.trim() } else { raw });
+        }
         if let Some(depth_prompt) = &card.depth_prompt {
             fields.depth_prompt =
                 field(input, expander, "character:depth-prompt", &depth_prompt.text);
@@ -81,6 +86,11 @@ pub(super) fn expand(input: &Input, preset: &Preset, expander: &mut Expander) {
         }
     }
     expander.fields = Cow::Owned(fields);
+}
+
+/// SillyTavern trims a card's texts before it does anything with them.
+fn is_trimmed(input: &Input) -> bool {
+    input.mode == ProfileMode::InChat
 }
 
 /// Only the greeting in use has side effects, and only while it is the last thing that was said.

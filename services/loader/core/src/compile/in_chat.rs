@@ -57,6 +57,10 @@ struct Composer<'p, 'i> {
     lore: Lore<'i>,
     expander: Expander<'i>,
     slots: Vec<Slot<'p>>,
+    /// A prompt without a text stood here whose role keeps its neighbours from being squashed.
+    parted: bool,
+    /// Keys of the segments behind such prompts.
+    apart: Vec<String>,
     out: Composed,
 }
 
@@ -73,13 +77,22 @@ pub(super) fn compose<'i>(
         Some(prepared) => expander.resume(prepared),
         None => fields::expand(input, preset, &mut expander),
     }
-    let note = Note::of(input, false, &mut expander);
-    note.report_absent(&lore, &mut expander);
     lore.report(preset, &mut expander);
-    let mut composer =
-        Composer { input, preset, lore, expander, slots: Vec::new(), out: Composed::default() };
+    let mut composer = Composer {
+        input,
+        preset,
+        lore,
+        expander,
+        slots: Vec::new(),
+        parted: false,
+        apart: Vec::new(),
+        out: Composed::default(),
+    };
+    let in_formats = composer.in_formats();
     composer.walk();
-    composer.fill();
+    composer.fill(in_formats);
+    let note = Note::of(input, false, &mut composer.expander);
+    note.report_absent(&composer.lore, &mut composer.expander);
     composer.place(&note);
     composer.finish()
 }
@@ -168,6 +181,8 @@ impl<'p, 'i> Composer<'p, 'i> {
 
     fn slot(&mut self, slot: Slot<'p>, side: Placement, depths: &mut Depths) {
         if slot.text.is_empty() {
+            let stands_here = slot.sendable && slot.injection == Injection::Relative;
+            self.parted |= stands_here && slot.role != Role::System;
             return;
         }
         match slot.injection {
@@ -246,6 +261,9 @@ impl<'p, 'i> Composer<'p, 'i> {
     /// A message that may be squashed with its neighbours.
     fn push(&mut self, piece: Piece) {
         let squash = piece.role == Role::System && piece.name.is_none();
+        if std::mem::take(&mut self.parted) && squash && self.preset.chat.squash_system_messages {
+            self.apart.push(piece.key.as_ref().to_owned());
+        }
         self.out.push(Piece { squash, ..piece });
     }
 
@@ -262,6 +280,7 @@ impl<'p, 'i> Composer<'p, 'i> {
             continue_prefill: chat.continue_prefill
                 && self.input.generation == GenerationType::Continue,
             continue_nudge: self.nudges(),
+            apart: self.apart,
         };
         self.out.variables = self.expander.variables;
         self.out.diagnostics = self.expander.diagnostics;

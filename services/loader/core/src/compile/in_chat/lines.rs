@@ -36,12 +36,10 @@ impl<'p, 'i> Composer<'p, 'i> {
             if lines.is_empty() {
                 let place = format!("example:{number}");
                 self.expander.say(Code::DialogueExampleSpeakerUnknown, &place);
-                continue;
             }
             let (kind, role) = (SegmentKind::Example, Role::System);
             let key = format!("example:{number}");
-            let piece = Piece::new(key, kind, role, opening.clone()).at(side);
-            self.out.push(piece);
+            self.out.push(Piece::new(key, kind, role, opening.clone()).at(side));
             for (at, line) in lines.into_iter().enumerate() {
                 let name = if line.is_user { "example_user" } else { "example_assistant" };
                 let text = Text { text: line.text, stable: None, ..from.clone() };

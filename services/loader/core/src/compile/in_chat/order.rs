@@ -80,7 +80,7 @@ impl<'p, 'i> Composer<'p, 'i> {
             ),
             _ => return None,
         };
-        (!off && !own.trim().is_empty()).then_some((own.as_str(), from))
+        (!off && !own.trim().is_empty()).then_some((own.trim(), from))
     }
 
     fn report_lost_overrides(&mut self) {
@@ -114,9 +114,20 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
     }
 
+    /// The scenario and the personality in their formats. They are expanded before any prompt, so that no
+    /// prompt's variables are seen in them.
+    pub(super) fn in_formats(&mut self) -> [Text; 2] {
+        let formats = &self.preset.formats;
+        let scenario = self.expander.fields.scenario.clone();
+        let scenario = self.formatted(Field::Scenario, scenario, &formats.scenario);
+        let personality = self.expander.fields.personality.clone();
+        let personality = self.formatted(Field::Personality, personality, &formats.personality);
+        [scenario, personality]
+    }
+
     /// Puts card, persona and lore into their markers; those without one go to the very end.
-    pub(super) fn fill(&mut self) {
-        for filling in self.fillings() {
+    pub(super) fn fill(&mut self, in_formats: [Text; 2]) {
+        for filling in self.fillings(in_formats) {
             let marker = self.preset.prompt(filling.identifier);
             if let Some(slot) = self.slots.iter_mut().find(|s| s.identifier == filling.identifier) {
                 let role = marker.and_then(|marker| marker.role).unwrap_or(Role::System);
@@ -147,7 +158,7 @@ impl<'p, 'i> Composer<'p, 'i> {
         }
     }
 
-    fn fillings(&mut self) -> Vec<Filling<'p>> {
+    fn fillings(&mut self, [scenario, personality]: [Text; 2]) -> Vec<Filling<'p>> {
         let filling = |identifier, key, kind, not_placed, text| Filling {
             identifier,
             key,
@@ -159,11 +170,6 @@ impl<'p, 'i> Composer<'p, 'i> {
         let before = self.world_info(lore::block(&self.lore.before));
         let after = self.world_info(lore::block(&self.lore.after));
         let description = self.expander.fields.description.clone();
-        let formats = &self.preset.formats;
-        let personality = self.expander.fields.personality.clone();
-        let personality = self.formatted(Field::Personality, personality, &formats.personality);
-        let scenario = self.expander.fields.scenario.clone();
-        let scenario = self.formatted(Field::Scenario, scenario, &formats.scenario);
         let (wi, cf) = (Code::WorldInfoNotPlaced, Code::CharacterFieldNotPlaced);
         let mut all = vec![
             filling("worldInfoBefore", "lore:before", lore, wi, before),
