@@ -42,9 +42,12 @@ pub struct Options {
     /// The message to continue moves to the end, right before the nudge; texts inside the history stay
     /// where they would have been.
     pub continue_nudge: bool,
-    /// Keys of segments that are not squashed with what stands before them.
+    /// Keys of segments that are not squashed with what stands before them; [`NEW_CHAT_KEY`] is the history.
     pub apart: Vec<String>,
 }
+
+/// The key of the line that opens the history.
+pub const NEW_CHAT_KEY: &str = "control:new-chat";
 
 /// The key of the nudge that asks to continue.
 pub const CONTINUE_NUDGE_KEY: &str = "control:continue";
@@ -81,6 +84,7 @@ pub fn assemble(segments: &[Segment], history: &[HistoryItem], options: &Options
         (continued, items.moved) = (Some(prefixed), Some(history.len() - 1));
     }
     if options.history {
+        out.open &= !options.apart.iter().any(|key| key == NEW_CHAT_KEY);
         lay_history(segments, &items, options, &mut out);
     }
     for segment in placed(segments, |placement| placement == Placement::After) {

@@ -10,12 +10,12 @@ use super::{
     input::{GenerationType, Input, LoreEntry},
     lore::{self, Lore},
     note::{self, Note},
-    profile::{Composed, NEW_CHAT_KEY, Piece, prompt_place},
+    profile::{Composed, Piece, prompt_place},
     text::{Expander, Reading, Text},
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
-    preset::{Injection, Ordered, Preset, Prompt},
+    preset::{Injection, OrderEntry, Ordered, Preset, Prompt},
     selection::NotePosition,
 };
 
@@ -45,6 +45,8 @@ struct Slot<'p> {
     key: Arc<str>,
     kind: SegmentKind,
     role: Role,
+    /// The role is somebody's word; without it SillyTavern finds no place inside the history.
+    has_role: bool,
     injection: Injection,
     /// Sent where it is relative.
     sendable: bool,
@@ -171,7 +173,10 @@ impl<'p, 'i> Composer<'p, 'i> {
             Injection::Absolute { depth: Some(depth), order } => {
                 depths.prompt(depth, order, main.1, text.clone());
             }
-            _ => {
+            Injection::Absolute { depth: None, .. } => {
+                self.expander.say(Code::AuthorNoteNotPlaced, note::KEY);
+            }
+            Injection::Relative => {
                 let kind = SegmentKind::AuthorNote;
                 let piece = Piece::new(note::KEY, kind, note.role, text.clone()).at(side);
                 self.push(piece);
@@ -191,6 +196,9 @@ impl<'p, 'i> Composer<'p, 'i> {
                 self.push(piece);
             }
             Injection::Relative => self.expander.say(Code::PromptNotSent, slot.identifier),
+            Injection::Absolute { .. } if !slot.has_role => {
+                self.expander.say(Code::PromptNotSent, slot.identifier);
+            }
             Injection::Absolute { depth: Some(depth), order } => {
                 depths.prompt(depth, order, slot.role, slot.text);
             }
@@ -243,8 +251,8 @@ impl<'p, 'i> Composer<'p, 'i> {
 
     /// Whether the prompt takes part.
     fn is_on(&self, identifier: &str) -> bool {
-        let entry = self.preset.order.iter().find(|entry| entry.identifier == identifier);
-        entry.is_some_and(|entry| entry.enabled)
+        let mut lines = self.preset.order.iter().filter(|entry| entry.identifier == identifier);
+        lines.any(|entry| entry.enabled)
             && self
                 .preset
                 .prompt(identifier)
@@ -299,6 +307,7 @@ impl<'p> Slot<'p> {
             key: super::profile::prompt_key(place),
             kind: SegmentKind::Prompt,
             role: prompt.role.unwrap_or(Role::System),
+            has_role: prompt.role.is_some(),
             injection: prompt.injection,
             sendable: own || prompt.system_prompt == Some(false),
             text,

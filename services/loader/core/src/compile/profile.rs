@@ -54,9 +54,6 @@ pub(super) struct Composed {
     pub variables: Variables,
 }
 
-/// The key of the line that opens the history (IN_CHAT).
-pub(super) const NEW_CHAT_KEY: &str = "control:new-chat";
-
 /// A segment before it is one.
 #[derive(Debug)]
 pub(super) struct Piece {

@@ -1,6 +1,6 @@
 //! Fixed lines and dialogue examples.
 
-use prompt::in_chat::CONTINUE_NUDGE_KEY;
+use prompt::in_chat::{CONTINUE_NUDGE_KEY, NEW_CHAT_KEY};
 
 use super::*;
 
@@ -9,6 +9,9 @@ use super::*;
 impl<'p, 'i> Composer<'p, 'i> {
     /// The fixed line that opens the history.
     pub(super) fn open_history(&mut self) {
+        if std::mem::take(&mut self.parted) && self.preset.chat.squash_system_messages {
+            self.apart.push(NEW_CHAT_KEY.to_owned());
+        }
         let text = self.expander.expand("new_chat_prompt", &self.preset.formats.new_chat);
         self.out.push(Piece::new(NEW_CHAT_KEY, SegmentKind::Control, Role::System, text));
     }

@@ -24,6 +24,7 @@ impl<'p, 'i> Composer<'p, 'i> {
                 Ordered::Prompt(prompt) => prompt,
                 Ordered::Again => {
                     self.expander.say(Code::PromptDuplicated, identifier);
+                    self.again(entry);
                     continue;
                 }
                 Ordered::Unknown => {
@@ -45,6 +46,23 @@ impl<'p, 'i> Composer<'p, 'i> {
             }
         }
         self.report_lost_overrides();
+    }
+
+    /// A prompt that an earlier line of the order has named: it is expanded again, and sent again only
+    /// inside the history. What a marker opens is open if any of its lines is on.
+    fn again(&mut self, entry: &'p OrderEntry) {
+        let identifier = entry.identifier.as_str();
+        let Some(prompt) = self.preset.prompt(identifier).filter(|_| entry.enabled) else { return };
+        if !prompt.triggered_by(self.input.generation.name()) {
+            return;
+        }
+        let place = prompt_place(identifier);
+        let text = self.expander.expand(place.clone(), &prompt.content);
+        let opens = matches!(identifier, "chatHistory" | "dialogueExamples")
+            && !self.slots.iter().any(|slot| slot.identifier == identifier);
+        if opens || prompt.injection != Injection::Relative {
+            self.slots.push(Slot::of(prompt, &place, text));
+        }
     }
 
     /// A prompt's text, or the card's in its place.
@@ -132,7 +150,7 @@ impl<'p, 'i> Composer<'p, 'i> {
             if let Some(slot) = self.slots.iter_mut().find(|s| s.identifier == filling.identifier) {
                 let role = marker.and_then(|marker| marker.role).unwrap_or(Role::System);
                 slot.text = filling.text;
-                (slot.role, slot.kind) = (role, filling.kind);
+                (slot.role, slot.has_role, slot.kind) = (role, true, filling.kind);
                 slot.key = filling.key.into();
                 continue;
             }
@@ -151,6 +169,7 @@ impl<'p, 'i> Composer<'p, 'i> {
                 key: filling.key.into(),
                 kind: filling.kind,
                 role: Role::System,
+                has_role: true,
                 injection: Injection::Relative,
                 sendable: true,
                 text: filling.text,
