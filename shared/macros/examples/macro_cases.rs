@@ -1,4 +1,8 @@
 //! Runs a file of golden cases: `cargo run -p macros --example macro_cases -- FILE`.
+//!
+//! Prints each case that differs with its first difference, a divergence with the name of the defect
+//! that explains it, and `N passed, M failed`. Divergences count as passed as long as they are fewer
+//! than 5 % of the cases.
 
 #[path = "../tests/golden/cases.rs"]
 mod cases;
@@ -25,23 +29,28 @@ fn main() -> ExitCode {
     }
 }
 
-/// Named divergences count as failed, but only the others make the run fail.
 fn report(cases: &[Case]) -> ExitCode {
-    let (mut failed, mut unexplained) = (0, 0);
+    let (mut failed, mut divergences) = (0, 0);
     for case in cases {
         let (ours, reason) = match case.outcome() {
             Outcome::Passed => continue,
-            Outcome::Diverges(quirk, ours) => (ours, format!(" (named divergence: {quirk})")),
+            Outcome::Diverges(quirk, ours) => {
+                divergences += 1;
+                (ours, format!(" (divergence {quirk})"))
+            }
             Outcome::Failed(ours) => {
-                unexplained += 1;
+                failed += 1;
                 (ours, String::new())
             }
         };
-        failed += 1;
         println!("{}: {}{reason}", case.id, first_difference(&case.expected, &ours));
     }
+    if divergences * 20 >= cases.len() && divergences > 0 {
+        println!("{divergences} divergences are too many of {} cases", cases.len());
+        failed += divergences;
+    }
     println!("{} passed, {failed} failed", cases.len() - failed);
-    if unexplained == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn first_difference(expected: &str, ours: &str) -> String {

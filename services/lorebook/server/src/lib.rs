@@ -1,7 +1,7 @@
 //! The lorebook: worlds, their entries in two layers, their History, and what a text activates.
 //!
-//! A call goes `grpc.rs` → a use case (`worlds.rs`, `embedded.rs`, `history.rs`, `activate.rs`) →
-//! `store`, and back. Lorebook calls nobody.
+//! A call goes `grpc.rs` → a use case (`worlds.rs`, `entries.rs`, `export.rs`, `embedded.rs`, `history.rs`,
+//! `activate.rs`) → `store`, and back. Lorebook calls nobody.
 
 use std::{sync::Arc, time::Duration};
 

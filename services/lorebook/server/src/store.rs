@@ -200,7 +200,7 @@ pub struct NewChange {
     pub origin: Origin,
     pub summary: String,
     pub labels: BTreeMap<String, String>,
-    /// Of all of the above: another change under the same id is refused.
+    /// Of the world, the base revision and the operations: another change under the same id is refused.
     pub request: Digest,
 }
 

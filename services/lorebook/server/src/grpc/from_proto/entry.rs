@@ -90,7 +90,7 @@ pub fn create(within: &str, request: &pb::CreateEntryRequest) -> Result<Edit, St
     Ok(Edit::Create { id: EntryId::derived(&[]), body, locked: entry.locked })
 }
 
-/// As [`create`]; what the mask does not name is not looked at.
+/// As [`create`]; what the mask does not name changes nothing.
 pub fn update(within: &str, request: &pb::UpdateEntryRequest) -> Result<Edit, Status> {
     let entry = request.entry.as_ref();
     let entry = entry.ok_or_else(|| invalid(format!("{within}entry"), "is missing"))?;
