@@ -47,7 +47,8 @@
 //! | `outlet::name` | lore collected under that name |
 //! | `model`, `maxPrompt`, `maxContext`, `maxResponse` (each also with `Tokens`), `input`, `lastGenerationType` | the request |
 //! | `isMobile`, `hasExtension::name` | `false`: there is no browser |
-//! | `systemPrompt`, `chatStart`, `exampleSeparator`, `instruct…` | nothing: templates of text completion |
+//! | `chatStart`, `exampleSeparator` (`chatSeparator`), `systemPrompt` | `***`, `***`, the card's system prompt |
+//! | `defaultSystemPrompt`, `instruct…` | nothing: templates of text completion |
 //!
 //! # Differences from SillyTavern
 //!
@@ -55,7 +56,10 @@
 //! - A scoped macro that stays literal keeps its closing tag; SillyTavern eats its braces and name
 //!   ([`Quirks::eat_closing_tags`] shows it).
 //! - Literal text keeps `<USER>` and its kin as written, and they never open a scope.
-//! - An `{{else}}` that belongs to no `if` is nothing at once, not a mark until the end.
+//! - `systemPrompt` and `defaultSystemPrompt` know no prompt of the program's own.
+//! - What cannot be read of a shorthand is passed over or left as it is, macros inside of it included;
+//!   SillyTavern's parser recovers somewhere behind it.
+//! - Variables have no names but those that were set: `{{getvar::toString}}` is nothing.
 //! - There are limits ([`Limits`]); beyond them macros stay literal.
 
 mod chance;

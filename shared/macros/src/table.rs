@@ -70,6 +70,10 @@ pub(crate) enum Id {
     IsMobile,
     LastGenerationType,
     HasExtension,
+    /// What text completion puts between examples and before a chat.
+    Separator,
+    /// The card's system prompt in the template of text completion.
+    SystemPrompt,
     /// Templates of text completion, which do not exist here.
     TextCompletion,
 }
@@ -180,8 +184,9 @@ fn by_lower_name(name: &str) -> Option<Id> {
         "ismobile" => Id::IsMobile,
         "lastgenerationtype" => Id::LastGenerationType,
         "hasextension" => Id::HasExtension,
-        "systemprompt"
-        | "defaultsystemprompt"
+        "systemprompt" => Id::SystemPrompt,
+        "exampleseparator" | "chatseparator" | "chatstart" => Id::Separator,
+        "defaultsystemprompt"
         | "instructsystem"
         | "instructsystemprompt"
         | "instructstorystringprefix"
@@ -205,10 +210,7 @@ fn by_lower_name(name: &str) -> Option<Id> {
         | "instructfirstuserprefix"
         | "instructfirstinput"
         | "instructlastuserprefix"
-        | "instructlastinput"
-        | "exampleseparator"
-        | "chatseparator"
-        | "chatstart" => Id::TextCompletion,
+        | "instructlastinput" => Id::TextCompletion,
         _ => return None,
     })
 }
@@ -249,7 +251,7 @@ impl Id {
             Self::Personality => Field::Personality,
             Self::Scenario => Field::Scenario,
             Self::Persona => Field::Persona,
-            Self::CharPrompt => Field::SystemPrompt,
+            Self::CharPrompt | Self::SystemPrompt => Field::SystemPrompt,
             Self::CharInstruction => Field::PostHistory,
             Self::CharDepthPrompt => Field::DepthPrompt,
             Self::CreatorNotes => Field::CreatorNotes,

@@ -20,6 +20,8 @@ pub(crate) fn evaluate<'e>(
         Id::Space => repeat(" ", first, evaluator)?,
         Id::Trim if is_scoped => Cow::Owned(first.unwrap_or_default().to_owned()),
         Id::Trim => Cow::Borrowed(TRIM_MARKER),
+        Id::Else => Cow::Borrowed(ELSE_MARKER),
+        Id::Separator => Cow::Borrowed("***"),
         Id::Reverse => Cow::Owned(first.unwrap_or_default().chars().rev().collect()),
         _ => Cow::Borrowed(""),
     })
@@ -27,6 +29,10 @@ pub(crate) fn evaluate<'e>(
 
 /// What an unscoped `{{trim}}` leaves for [`last_pass`].
 const TRIM_MARKER: &str = "{{trim}}";
+
+/// What an `{{else}}` of no `{{if}}` leaves for [`last_pass`]: a value until then, so that a text with one in
+/// it is neither empty nor trimmed nor what it would be without.
+const ELSE_MARKER: &str = "\u{0}\u{1f}ELSE\u{1f}\u{0}";
 
 fn repeat<'e>(
     unit: &str,
@@ -53,12 +59,13 @@ pub(crate) fn read_integer(text: &str) -> Option<i64> {
 }
 
 /// The pass over the finished text: `\{` and `\}` lose their backslash, then each `{{trim}}` goes
-/// together with the line breaks around it. Cost: linear.
+/// together with the line breaks around it, then each mark of an `{{else}}`. Cost: linear.
 pub(crate) fn last_pass(text: String) -> String {
-    if find_byte(text.as_bytes(), 0, *b"\\{").is_none() {
-        return text;
-    }
-    remove_trim_markers(unescape_braces(text))
+    let text = match find_byte(text.as_bytes(), 0, *b"\\{") {
+        Some(_) => remove_trim_markers(unescape_braces(text)),
+        None => text,
+    };
+    if text.contains(ELSE_MARKER) { text.replace(ELSE_MARKER, "") } else { text }
 }
 
 fn unescape_braces(text: String) -> String {

@@ -262,3 +262,16 @@ fn a_template_knows_what_it_may_read() {
     assert!(Template::from("{{if lastMessage}}x{{/if}}").may_be_volatile());
     assert!(!Template::from("{{user}} rolls").may_be_volatile());
 }
+
+#[test]
+fn templates_of_text_completion_are_nothing_or_the_shipped_separators() {
+    check("a{{instructInput}}{{defaultSystemPrompt}}b", "ab");
+    check("{{exampleSeparator}}{{chatStart}}", "******");
+    check_codes("{{instructStop}}", &[]);
+}
+
+#[test]
+fn an_else_of_no_if_is_something_until_the_end() {
+    check("{{.x ||= {{else}}}}{{.x == }}", "false");
+    check("a {{else}} b", "a  b");
+}

@@ -6,7 +6,19 @@ mod cases;
 use cases::{Case, Outcome};
 
 /// Cases that differ on purpose, and the defect that explains each.
-const DIVERGENCES: [(&str, &str); 1] = [("own-120", "eat_closing_tags")];
+const DIVERGENCES: [(&str, &str); 11] = [
+    ("own-120", "eat_closing_tags"),
+    ("mixed-94", "eat_closing_tags"),
+    ("mixed-104", "eat_closing_tags"),
+    ("mixed-156", "eat_closing_tags"),
+    ("mixed-225", "eat_closing_tags"),
+    ("mixed-241", "eat_closing_tags"),
+    ("mixed-246", "eat_closing_tags"),
+    ("mixed-260", "eat_closing_tags"),
+    ("mixed-262", "eat_closing_tags"),
+    ("mixed-273", "eat_closing_tags"),
+    ("mixed-279", "eat_closing_tags"),
+];
 
 #[track_caller]
 fn check_all(fixture: &str, count: usize) {
@@ -35,6 +47,11 @@ fn the_handwritten_cases_come_out_as_in_sillytavern() {
 #[test]
 fn the_generated_cases_come_out_as_in_sillytavern() {
     check_all(include_str!("fixtures/engine-cases.json"), 320);
+}
+
+#[test]
+fn mixed_macros_scopes_and_shorthands_come_out_as_in_sillytavern() {
+    check_all(include_str!("fixtures/wide-macro-cases.json"), 300);
 }
 
 #[test]

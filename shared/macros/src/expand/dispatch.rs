@@ -58,7 +58,9 @@ impl<'e> Evaluator<'_, 'e> {
             | I::Reverse
             | I::Banned
             | I::If
-            | I::Else => text::evaluate(self, id, arguments, is_scoped),
+            | I::Else
+            | I::Separator
+            | I::TextCompletion => text::evaluate(self, id, arguments, is_scoped),
             I::Outlet
             | I::Input
             | I::Model

@@ -70,7 +70,12 @@ pub(super) fn expand(input: &Input, preset: &Preset, expander: &mut Expander) {
         }
         fields.greeting = greeting(input, expander);
         fields.version.clone_from(&card.character_version);
-        let asked = |field| preset.prompts.iter().any(|prompt| prompt.content.may_read(field));
+        let note = input.options.authors_note.as_ref();
+        let note = note.map(|note| Template::from(note.text.as_str()));
+        let asked = |field| {
+            preset.prompts.iter().any(|prompt| prompt.content.may_read(field))
+                || note.as_ref().is_some_and(|note| note.may_read(field))
+        };
         if asked(Field::SystemPrompt) {
             fields.system_prompt =
                 expander.peek("character:system-prompt", &card.system_prompt.as_str().into());

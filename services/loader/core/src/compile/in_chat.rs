@@ -196,7 +196,7 @@ impl<'p, 'i> Composer<'p, 'i> {
                 self.push(piece);
             }
             Injection::Relative => self.expander.say(Code::PromptNotSent, slot.identifier),
-            Injection::Absolute { .. } if !slot.has_role => {
+            Injection::Absolute { depth: Some(_), .. } if !slot.has_role => {
                 self.expander.say(Code::PromptNotSent, slot.identifier);
             }
             Injection::Absolute { depth: Some(depth), order } => {

@@ -30,6 +30,23 @@ fn golden_activations_come_out_as_sillytavern_answered() {
 }
 
 #[test]
+fn odd_keys_groups_filters_and_incoming_effects_come_out_as_sillytavern_answered() {
+    let file = include_bytes!("../fixtures/wide-lore-cases.json");
+    let cases: Vec<Value> = serde_json::from_slice(file).expect("the fixture is JSON");
+    assert_eq!(cases.len(), 120);
+    let mut divergences = Vec::new();
+    for case in &cases {
+        match lore_cases::run(case) {
+            (_, Outcome::Passed) => {}
+            (id, Outcome::Divergence(name)) => divergences.push((id, name)),
+            (id, Outcome::Failed(difference)) => panic!("{id}: {difference}"),
+        }
+    }
+    let leaks = ["wide-0", "wide-30", "wide-70"];
+    assert_eq!(divergences, leaks.map(|id| (id.to_owned(), "dropped_text_leaks")));
+}
+
+#[test]
 fn the_slow_reading_answers_as_sillytavern_does() {
     for case in cases() {
         let answer = reference::answer(&case["input"], &all_defects());
