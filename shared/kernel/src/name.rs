@@ -1,5 +1,8 @@
 //! Names that files give: as lists, prompts and logs can show them. The files keep theirs.
 
+/// The heading of lore that a model proposed and a person accepted (seed 004).
+pub const DYNAMIC_HEADING: &str = "Dynamic World State";
+
 /// The name without control characters, each of which becomes U+FFFD; nothing if it has none.
 pub fn cleaned(name: &str) -> Option<String> {
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };

@@ -25,7 +25,7 @@ mod texts;
 mod timed;
 mod tokens;
 
-pub use blocks::{Block, DYNAMIC_HEADING, Place, blocks, by_order};
+pub use blocks::{Block, Place, blocks, by_order};
 pub use candidates::{Source, SourceKind};
 pub use chance::{Rolls, ScriptedRolls, SeededRolls};
 pub use compiled::{CompiledEntry, CompiledWorld};

@@ -4,6 +4,8 @@
 //! are created by changes alone. An edit counts up a row's `entry_revision` when it changes the lore,
 //! so that an undo over it refuses.
 
+use std::collections::{HashMap, HashSet};
+
 use kernel::{EntryId, digest, limits};
 use serde::Serialize;
 
@@ -80,9 +82,10 @@ pub fn edit(book: &Book, edits: &[Edit]) -> Result<Edited, EditRefused> {
     if rows.len() > limits::BOOK_ENTRIES_MAX {
         return Err(EditRefused::WorldFull);
     }
+    let known: HashMap<&EntryId, &Entry> = book.entries.iter().map(|row| (&row.id, row)).collect();
     let mut edited = Edited { moves_revision: !deleted.is_empty(), ..Edited::default() };
     for mut row in rows {
-        let before = book.entry(&row.id);
+        let before = known.get(&row.id).copied();
         if before == Some(&row) {
             continue;
         }
@@ -99,7 +102,7 @@ pub fn edit(book: &Book, edits: &[Edit]) -> Result<Edited, EditRefused> {
         edited.written.push(row);
     }
     // A row that this edit itself created was never there.
-    deleted.retain(|row| book.entry(&row.id).is_some());
+    deleted.retain(|row| known.contains_key(&row.id));
     edited.deleted = deleted;
     Ok(edited)
 }
@@ -144,11 +147,14 @@ fn find(rows: &[Entry], id: &EntryId, expected: Option<&str>) -> Result<usize, E
     }
 }
 
+/// An id that stands there twice counts once.
 fn reorder(rows: &mut [Entry], ids: &[EntryId]) -> Result<(), EditRefused> {
-    let mut places = Vec::with_capacity(ids.len());
+    let known: HashMap<&EntryId, usize> =
+        rows.iter().enumerate().map(|(at, row)| (&row.id, at)).collect();
+    let (mut places, mut seen) = (Vec::with_capacity(ids.len()), HashSet::new());
     for id in ids {
-        let at = find(rows, id, None)?;
-        if !places.contains(&at) {
+        let at = *known.get(id).ok_or_else(|| EditRefused::Unknown(id.clone()))?;
+        if seen.insert(at) {
             places.push(at);
         }
     }

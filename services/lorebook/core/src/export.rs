@@ -43,7 +43,7 @@ pub enum ExportFormat {
 
 /// A card's book has no place for overlays and history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the view ALL is written as World Info only")]
+#[error("ALL is written as World Info only")]
 pub struct ViewNeedsWorldInfo;
 
 /// The rows that a view shows, in order.

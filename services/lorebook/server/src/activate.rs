@@ -10,8 +10,8 @@ use std::{
 use kernel::{Digest, EntryId, Owner, Timestamp, WorldId, digest};
 use lorebook_core::{
     activation::{
-        Activation, CompiledWorld, MacroExpander, O200k, Request, SeededRolls, Source, SourceKind,
-        Tools, activate,
+        Activation, Code, CompiledWorld, MacroExpander, O200k, Request, SeededRolls, Source,
+        SourceKind, Tools, activate,
     },
     matcher::HitCache,
 };
@@ -93,7 +93,11 @@ impl Lorebook {
                     notes.push(Note::of(id, "WORLD_BOOK_NOT_FOUND", "the world does not exist"))
                 }
                 Some(listed) if !listed.world.enabled => {
-                    notes.push(Note::of(id, "WORLD_BOOK_DISABLED", "the world is switched off"));
+                    notes.push(Note::of(
+                        id,
+                        Code::WorldDisabled.as_str(),
+                        "the world is switched off",
+                    ));
                 }
                 Some(listed) => {
                     if let Some(world) = self.compiled(owner, listed).await? {
@@ -174,13 +178,18 @@ fn force(
 ) -> BTreeSet<(WorldId, EntryId)> {
     let mut forced = BTreeSet::new();
     for id in ids {
-        let holder = sources.iter().find(|source| source.world.entry(id).is_some());
+        // One that is switched off is known, and the scan says why it does not fire.
+        let holds = |source: &&Source| {
+            let mut left_out = source.world.left_out().iter();
+            source.world.entry(id).is_some() || left_out.any(|(_, row)| row == id)
+        };
+        let holder = sources.iter().find(holds);
         match holder {
             Some(source) => {
                 forced.insert((source.world.world.id.clone(), id.clone()));
             }
             None => notes.push(Note {
-                code: "LORE_FORCED_UNKNOWN",
+                code: Code::ForcedUnknown.as_str(),
                 place: id.to_string(),
                 message: "no world in use has this entry",
             }),

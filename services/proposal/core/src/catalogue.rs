@@ -3,7 +3,7 @@
 //! Names stay on one line and bodies are indented, so no entry can forge a heading or another entry.
 //! Numbers are this call's own, from 1; what was not listed cannot be named.
 
-use kernel::EntryId;
+use kernel::{EntryId, name::DYNAMIC_HEADING};
 
 use crate::{
     judge::{Exchange, Room},
@@ -56,7 +56,8 @@ pub fn catalogue(worlds: &[World], exchange: &Exchange, room: &Room) -> Catalogu
         let name = if name.is_empty() { "Unnamed lorebook" } else { &name };
         catalogue.line(&format!("## {name} [world_id: {}]", world.id));
         catalogue.section(at, "### Authored", listings, Row::is_authored);
-        catalogue.section(at, "### Dynamic World State", listings, |row| !row.is_authored());
+        let dynamic = format!("### {DYNAMIC_HEADING}");
+        catalogue.section(at, &dynamic, listings, |row| !row.is_authored());
     }
     catalogue
 }

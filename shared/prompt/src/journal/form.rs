@@ -2,14 +2,14 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
+use kernel::name::DYNAMIC_HEADING;
+
 use crate::{
     escape,
     item::{Message, Section, Stamp, Voice},
     message::Role,
 };
 
-/// First line of a section of the DYNAMIC layer (seed 004).
-const DYNAMIC_LINE: &str = "Dynamic World State\n";
 /// Stands for a summary whose source was taken back.
 const WITHDRAWN_LINE: &str = "Earlier conversation withdrawn.";
 
@@ -36,8 +36,11 @@ pub(crate) fn section(
         let _ = write!(out, " role=\"{}\"", profile.role.name());
     }
     let dynamic = profile.is_some_and(|profile| profile.dynamic);
-    let line = if dynamic { DYNAMIC_LINE } else { "" };
-    let _ = write!(out, ">\n{line}{text}\n</section>");
+    out.push_str(">\n");
+    if dynamic {
+        let _ = writeln!(out, "{DYNAMIC_HEADING}");
+    }
+    let _ = write!(out, "{text}\n</section>");
 }
 
 /// A message as its voice speaks.

@@ -1,6 +1,6 @@
 //! Lore that fired, sorted into the places it wants and into text order (reference A11).
 
-use kernel::{Digest, digest_parts};
+use kernel::{Digest, digest_parts, name::DYNAMIC_HEADING};
 use prompt::{ProfileMode, Role};
 
 use super::{
@@ -8,9 +8,6 @@ use super::{
     text::{Expander, Outlets, Text},
 };
 use crate::{diagnostic::Code, preset::Preset};
-
-/// The heading over lore of the DYNAMIC layer.
-pub(super) const DYNAMIC_HEADING: &str = "Dynamic World State";
 
 /// Lore by place, each list in text order, authored entries before dynamic ones.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use prompt::{Placement, ProfileMode, Role, SegmentKind};
 use super::{
     fields,
     input::{Input, LoreEntry, LorePosition},
-    lore::{self, Lore},
+    lore::Lore,
     note::{self, Note},
     profile::{Composed, Piece, prompt_key, prompt_place},
     text::{Expander, Reading, Text},

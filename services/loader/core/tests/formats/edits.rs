@@ -42,6 +42,11 @@ fn a_v1_card_stays_one_until_it_gets_a_later_field() {
         text(TextField::Scenario, "s"),
         r#"{"name":"A","description":"d","first_mes":"hi","scenario":"s"}"#,
     );
+    check(
+        v1,
+        text(TextField::SystemPrompt, "Speak."),
+        r#"{"name":"A","description":"d","first_mes":"hi","spec":"chara_card_v2","spec_version":"2.0","data":{"name":"A","description":"d","scenario":"","first_mes":"hi","mes_example":"","personality":"","system_prompt":"Speak."}}"#,
+    );
     let edits = text(TextField::SystemPrompt, "Speak.");
     let card = read(&edit(v1.as_bytes(), edits).expect("edited"), None).expect("a card").character;
     assert_eq!((card.name.as_str(), card.description.as_str()), ("A", "d"));

@@ -17,6 +17,25 @@ use prompt::{
 use serde::Deserialize;
 use serde_json::Value;
 
+/// Cases that differ on purpose, each named after the defect or the custom of SillyTavern's that explains it.
+const DIVERGENCES: [(&str, &str); 7] = [
+    (
+        "nudge-overwritten",
+        "examples behind everything else take the place of the continued message and its nudge: both are lost",
+    ),
+    ("depth-as-text", "a depth written as text is never met, so that the prompt is lost"),
+    ("flag-as-number", "a flag counts only where it is exactly `true`"),
+    ("lore-expanded-again", "lore is expanded when it activates, and once more in its marker"),
+    ("note-expanded-twice", "a note inside the history is expanded twice, once for nothing"),
+    ("history-expanded", "macros in messages are expanded; ours go out as somebody wrote them"),
+    ("send-if-empty-raw", "macros in the text for an empty turn are not expanded"),
+];
+
+/// Why the case of this id differs, if it does on purpose.
+pub fn divergence(id: &str) -> Option<&'static str> {
+    DIVERGENCES.into_iter().find(|(name, _)| *name == id).map(|(_, why)| why)
+}
+
 #[derive(Deserialize)]
 pub struct Case {
     pub input: CaseInput,

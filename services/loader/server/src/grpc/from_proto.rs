@@ -117,6 +117,9 @@ pub fn card_export(request: &pb::ExportCharacterRequest) -> Result<CardExport, S
         WorldView::All => return Err(invalid("world_view", "is ALL, which no card holds")),
     };
     let world = optional_id("embed_world_id", &request.embed_world_id, |id| WorldId::new(id))?;
+    if world.is_none() && request.world_view() != WorldView::Unspecified {
+        return Err(invalid("world_view", "is set, but no embed_world_id"));
+    }
     Ok(CardExport { container, world: world.map(|id| EmbeddedWorld { id, view }) })
 }
 

@@ -3,12 +3,10 @@
 use std::cmp::Ordering;
 
 use indexmap::IndexMap;
+use kernel::name::DYNAMIC_HEADING;
 
 use super::output::Activated;
 use crate::vocabulary::{EntryRole, Layer, Position};
-
-/// The line over dynamic lore.
-pub const DYNAMIC_HEADING: &str = "Dynamic World State";
 
 /// A place in a request that lore can be put.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -19,7 +19,7 @@ use crate::{
     entry::Entry,
     matcher::{Key, KeyAutomata, KeyOptions, KeyTable, MatchMode, WordBoundary},
     projection::{self, LeftOut, Projected},
-    regex_key,
+    regex_key, revision,
     vocabulary::{EntryRole, Position},
     world::World,
 };
@@ -315,8 +315,9 @@ fn groups(list: &str) -> Vec<String> {
 }
 
 fn hash(world: &World, entry: &Entry) -> Digest {
+    // What moves no revision moves no hash: it would depend on when a process compiled the world.
     // A body of strings, numbers and maps always serialises; were it not to, all its edits would
     // share one hash and effects would outlive them.
-    let body = serde_json::to_vec(&entry.body).unwrap_or_default();
+    let body = serde_json::to_vec(&revision::lore(entry).body).unwrap_or_default();
     digest_parts(&[world.id.as_str().as_bytes(), entry.id.as_str().as_bytes(), &body])
 }

@@ -53,6 +53,8 @@ codes! {
             "an outlet entry names no outlet; the text goes nowhere";
         ForcedUnknown "LORE_FORCED_UNKNOWN"
             "an id to be forced names no entry of the worlds";
+        WorldDisabled "WORLD_BOOK_DISABLED"
+            "the world is switched off; it takes no part";
         RuntimeTotalLimit "WORLD_BOOK_RUNTIME_TOTAL_LIMIT"
             "the world would take the entries of the request over their limit; it is not scanned";
         Macro "LORE_MACRO"

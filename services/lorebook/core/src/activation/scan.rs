@@ -95,8 +95,8 @@ pub(super) struct Spoken {
 pub(super) enum Standing {
     Open,
     Activated,
-    /// It lost its roll, which is final.
-    Failed,
+    /// It lost its roll, or its world's budget is spent: both are final.
+    Out,
 }
 
 // === impl Scan ===

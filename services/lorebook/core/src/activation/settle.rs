@@ -38,7 +38,7 @@ impl Scan<'_> {
                 continue;
             }
             if !self.passes_roll(one.at, tools.rolls) {
-                self.standing[one.at] = Standing::Failed;
+                self.standing[one.at] = Standing::Out;
                 self.considered.remove(&one.at);
                 self.skip(one.at, SkipReason::Probability);
                 continue;
@@ -99,6 +99,8 @@ impl Scan<'_> {
         let own = self.candidates.worlds[world].world.settings.token_budget.filter(|&own| own > 0);
         let used = self.budget.used_by_world[world] + u64::from(tokens);
         if !ignores && own.is_some_and(|own| used > u64::from(own)) {
+            // Nothing frees the world's budget again: another pass would only roll and expand it once more.
+            self.standing[at] = Standing::Out;
             self.drop_by_budget(at, Code::WorldBudgetExceeded);
             return false;
         }

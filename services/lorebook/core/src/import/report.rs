@@ -22,7 +22,7 @@ codes! {
         LoneSurrogate "LONE_SURROGATE"
             "half of a surrogate pair stood alone in a string; it became a replacement character";
         FieldDefaulted "FIELD_DEFAULTED"
-            "absent, or says nothing; the field has the default of a newly created entry";
+            "absent, or says nothing; the field has the default of the file's form";
         FieldRespelled "FIELD_RESPELLED"
             "taken from another spelling or place than the format's own";
         ValueCoerced "VALUE_COERCED"

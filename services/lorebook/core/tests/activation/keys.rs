@@ -1,8 +1,8 @@
 //! Keys, secondary keys, and the texts they are looked for in.
 
-use lorebook_core::{SelectiveLogic, WorldSettings, matcher::WordBoundary};
+use lorebook_core::{EntryBody, SelectiveLogic, WorldSettings, matcher::WordBoundary};
 
-use crate::scene::{Scene, constant, entry, secondary, with};
+use crate::scene::{Scene, compiled, constant, entry, rows, secondary, with};
 
 #[test]
 fn a_short_key_does_not_fire_inside_words_unless_whole_words_are_off() {
@@ -244,4 +244,23 @@ fn a_worlds_own_settings_stand_between_the_entrys_and_the_requests() {
         .world(small)
         .fires(&[1, 2])
         .says("LORE_WORLD_BUDGET_EXCEEDED");
+}
+
+#[test]
+fn an_entry_over_its_worlds_budget_is_expanded_once_in_all_passes() {
+    let small = WorldSettings { token_budget: Some(3), ..WorldSettings::default() };
+    let counted = constant("{{incvar::n}} one two three four five");
+    let mut scene = Scene::new([counted, entry(&["go"], "zap"), entry(&["zap"], "x")], "go");
+    scene = scene.world(small).fires(&[1, 2]);
+    assert_eq!(scene.variables.get(macros::Scope::Local, "n"), Some("1"));
+}
+
+#[test]
+fn a_hash_is_of_what_moves_the_revision() {
+    let hash =
+        |body: EntryBody| compiled("w", WorldSettings::default(), rows([body])).entries()[0].hash;
+    let plain = entry(&["a"], "x");
+    let shown = with(plain.clone(), |body| body.display_index = Some(7));
+    assert_eq!(hash(shown), hash(plain.clone()));
+    assert_ne!(hash(with(plain.clone(), |body| body.order = 7.0)), hash(plain));
 }

@@ -16,6 +16,7 @@ use lorebook_core::{
         Source, SourceKind, Tools, Words, activate,
     },
     export::{ExportFormat, View, text},
+    fields::{CardHome, FIELDS},
     import::{ImportError, Imported, import},
 };
 
@@ -127,7 +128,12 @@ fn check(name: &str, imported: &Imported) -> Told {
             let mut then = then.clone();
             if format != ExportFormat::WorldInfo {
                 // A card has one `extensions` for the entry's own and the native fields' copies.
-                then.body.extensions.retain(|name, _| now.body.extensions.contains_key(name));
+                let is_native = |name: &str| {
+                    let is_it = |home| matches!(home, CardHome::Extensions(of) if of == name);
+                    FIELDS.iter().any(|field| is_it(field.card))
+                };
+                let kept = &now.body.extensions;
+                then.body.extensions.retain(|name, _| kept.contains_key(name) || !is_native(name));
             }
             assert_eq!(now, &then, "{name} as {format:?}");
         }

@@ -93,7 +93,8 @@ fn edit(world: &str, error: EditError) -> Status {
             aborted(Reason::EtagMismatch, "entry", id.as_str(), message)
         }
         EditError::Refused(EditRefused::TooLarge { bytes, .. }) => {
-            over("entry", bytes, "bytes", limits::ENTRY_BYTES_MAX)
+            let refusal = limit_told("entry", message, limits::ENTRY_BYTES_MAX as u64);
+            refusal.fact("value", bytes.to_string()).into()
         }
         EditError::Refused(EditRefused::WorldFull) => world_full(message),
         EditError::Store(error) => stored(error),

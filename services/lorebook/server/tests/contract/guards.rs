@@ -43,9 +43,13 @@ const TRIES: [(&str, bool); 15] = [
 ];
 
 /// SQLite's way to write over what is there.
-const REPLACING: [(&str, bool); 2] = [
+const REPLACING: [(&str, bool); 3] = [
     (
         "insert or replace into entries select tenant, subject, world_id, 'w-0', 9, 9, layer, overlay_action, supersedes_entry_id, archived, locked, 0, body, 'change', 0 from entries where layer = 'dynamic'",
+        false,
+    ),
+    (
+        "insert or replace into entries select tenant, subject, world_id, 'w-0', 9, 9, layer, overlay_action, supersedes_entry_id, archived, locked, 0, body, 'import', 0 from entries where layer = 'dynamic'",
         false,
     ),
     (

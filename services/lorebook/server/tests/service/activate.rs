@@ -4,7 +4,7 @@ use prost_types::FieldMask;
 use tonic::Code;
 use wire::{
     common::v1::{Author, Reason},
-    lorebook::v1::{EntryPosition, Layer, UpdateWorldRequest, World},
+    lorebook::v1::{Entry, EntryPosition, Layer, UpdateEntryRequest, UpdateWorldRequest, World},
     mesh::v1::{
         ActivateRequest, ActivationMessage, EmbeddedBookHeader, EntryRef, LoreSource,
         LoreSourceKind, MacroContext, RegisterEmbeddedBookRequest,
@@ -133,6 +133,23 @@ async fn forced_entries_fire_and_skipped_ones_say_why(skald: &Fixture) {
     assert_eq!(forced.reason, "forced");
     assert_eq!((summary.skipped.len(), summary.skipped[0].reason.as_str()), (1, "PRIMARY_MISS"));
     assert!(summary.diagnostics.iter().any(|found| found.code == "LORE_FORCED_UNKNOWN"));
+
+    let off = Entry { enabled: false, ..castle.clone() };
+    let request = UpdateEntryRequest {
+        world_id: world.world_id.clone(),
+        entry: Some(off),
+        update_mask: Some(FieldMask { paths: vec!["enabled".into()] }),
+        ..Default::default()
+    };
+    skald.entries().update_entry(by("ada", request)).await.expect("switched off");
+    let request = ActivateRequest {
+        forced_entry_ids: vec![castle.entry_id],
+        explain_skipped: true,
+        ..ask(&[&world.world_id], "Nothing.")
+    };
+    let (entries, summary) = skald.activate("ada", request).await.expect("activated");
+    assert_eq!((entries.len(), summary.diagnostics.len()), (1, 0), "it is known, and off");
+    assert!(summary.skipped.iter().any(|skipped| skipped.reason == "DISABLED"));
 }
 
 async fn an_embedded_book_is_an_immutable_world_under_the_id_that_is_given(skald: &Fixture) {

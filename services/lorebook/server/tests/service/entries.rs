@@ -144,6 +144,7 @@ async fn what_a_new_entry_cannot_hold_is_refused_and_never_dropped(skald: &Fixtu
         (Entry { group_weight: f64::NAN, ..Default::default() }, "entry.group_weight"),
         (Entry { position: 99, ..Default::default() }, "entry.position"),
         (Entry { secondary_logic: 99, ..Default::default() }, "entry.secondary_logic"),
+        (Entry { triggers: vec!["zzz".into()], ..Default::default() }, "entry.triggers[0]"),
         (
             Entry { match_sources: vec!["zzz".into()], ..Default::default() },
             "entry.match_sources[0]",

@@ -1,6 +1,6 @@
 //! The written form of a standing profile: sections for JOURNAL, one text for CONTRACT.
 
-use kernel::digest_parts_joined;
+use kernel::{digest_parts_joined, name::DYNAMIC_HEADING};
 use prompt::contract::{element, push_element};
 
 use super::*;
@@ -49,7 +49,7 @@ impl Composer<'_, '_> {
         for Wrapped { piece, label } in pieces {
             if piece.dynamic && !dynamic {
                 shown.push_str(BETWEEN);
-                shown.push_str(lore::DYNAMIC_HEADING);
+                shown.push_str(DYNAMIC_HEADING);
             }
             dynamic = piece.dynamic;
             shown.push_str(BETWEEN);

@@ -9,8 +9,8 @@ use host::{
 };
 use kernel::{EntryId, limits};
 use lorebook_core::{
-    CharacterFilter, EntryBody, EntryRole, Position, SelectiveLogic, change::Patch, edit::Edit,
-    keys_text,
+    CharacterFilter, EntryBody, EntryRole, GenerationType, Position, SelectiveLogic, change::Patch,
+    edit::Edit, keys_text,
 };
 use prost_types::FieldMask;
 use tonic::Status;
@@ -265,7 +265,21 @@ impl Place {
         if paths.contains(&"match_sources") {
             self.check_sources(entry)?;
         }
+        if paths.contains(&"triggers") {
+            self.check_triggers(entry)?;
+        }
         Ok(())
+    }
+
+    fn check_triggers(&self, entry: &pb::Entry) -> Result<(), Status> {
+        let is_kind = |name: &String| GenerationType::from_name(name).is_some();
+        match entry.triggers.iter().position(|name| !is_kind(name)) {
+            None => Ok(()),
+            Some(at) => {
+                let why = format!("is {:?}, which is no kind of generation", entry.triggers[at]);
+                Err(invalid(self.of(&format!("triggers[{at}]")), why))
+            }
+        }
     }
 
     fn check_sources(&self, entry: &pb::Entry) -> Result<(), Status> {
