@@ -226,3 +226,22 @@ async fn many_writers_of_one_session_far() {
     let Some(world) = Plan::new().far().await else { return };
     many_writers(&world.clients()).await;
 }
+
+/// Edits that name no etag are made one after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_edits_without_an_etag_are_all_made() {
+    let world = World::near().await;
+    let clients = world.clients();
+    let user = clients.user().await.expect("a user");
+    let edits = (0..16).map(async |at| {
+        let name = format!("Name {at}");
+        let user = loader::User { user_id: user.user_id.clone(), name, ..Default::default() };
+        let request = loader::UpdateUserRequest {
+            user: Some(user),
+            update_mask: Some(prost_types::FieldMask { paths: vec!["name".to_owned()] }),
+            ..Default::default()
+        };
+        clients.users.clone().update_user(request).await
+    });
+    futures::future::try_join_all(edits).await.expect("all of them");
+}

@@ -40,6 +40,34 @@ async fn a_reply_that_the_store_kept_from_being_asked_for_fails_with_a_frame() {
     assert_eq!(told.kinds().last(), Some(&"done"));
 }
 
+/// Of many pooled connections one finds out that all have died; the others are tested before they are used.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_died_together_cost_one_refusal_and_no_turn() {
+    let plan = Plan::new().script(script::ECHO);
+    let Some((world, url)) = plan.far_on_a_database().await else { return };
+    let clients = world.clients();
+    let session = clients.create("create", None).await.expect("a session");
+    let warm = (0..12).map(async |at| {
+        let other = clients.create(&format!("warm-{at}"), None).await.expect("a session");
+        clients.say(&other, &format!("warm-turn-{at}"), "hello").await.expect("a turn");
+    });
+    futures::future::join_all(warm).await;
+    postgres::end_connections(&url).await;
+    let mut refused = 0;
+    let told = loop {
+        match clients.say(&session, "turn", "hello").await {
+            Ok(told) => break told,
+            Err(status) => {
+                assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+                refused += 1;
+            }
+        }
+    };
+    assert_eq!(told.kinds().last(), Some(&"done"), "after {refused} refusals");
+    // Two ledgers, each with a pool that finds out by itself.
+    assert!(refused <= 4, "{refused} refusals");
+}
+
 /// SQLite takes back what it was about to write when the disk fails, and goes on when there is room again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_was_full_costs_nothing_but_the_writes_that_met_it() {

@@ -34,3 +34,12 @@ pub async fn go_away(url: &str, kind: &str, times: u32) {
     sqlx::raw_sql(AssertSqlSafe(refusing)).execute(&mut connection).await.expect("refusing");
     connection.close().await.expect("closed");
 }
+
+/// As if the server had restarted: every connection that anybody has to this database is dead.
+pub async fn end_connections(url: &str) {
+    let mut connection = PgConnection::connect(url).await.expect("a living server");
+    let end = "select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()";
+    sqlx::query(end).execute(&mut connection).await.expect("ended");
+    connection.close().await.expect("closed");
+}

@@ -29,6 +29,7 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<(), Failure> {
             // The services have begun to work; they end as they would after a signal.
             shutdown.begin();
             shutdown.tasks_ended().await;
+            place.settle().await;
             return Err(Failure::run(format!("{address} cannot be listened on: {error}")));
         }
     };

@@ -71,6 +71,14 @@ pub enum Failure {
 
 /// Reads a failure off an error, for either database.
 pub fn failure(error: &sqlx::Error) -> Failure {
+    let failure = meaning(error);
+    if failure == Failure::Unavailable {
+        postgres::lost();
+    }
+    failure
+}
+
+fn meaning(error: &sqlx::Error) -> Failure {
     use sqlx::Error;
     match error {
         Error::Io(_) | Error::Tls(_) | Error::PoolTimedOut | Error::PoolClosed => {

@@ -123,6 +123,9 @@ pub const LORE_CANDIDATES_MAX: usize = 4_096;
 /// Compiled automata kept per process.
 pub const MATCHER_CACHE_BYTES_MAX: u64 = 256 * MIB as u64;
 
+/// How often an edit that expects no revision is made on what another one has left, before its caller is told.
+pub const EDIT_RACES_MAX: u32 = 64;
+
 // --- selections (30-loader, section 2) ---
 
 /// Deletions of worlds that a sweep reads at a time, and owners whose unused books it collects.

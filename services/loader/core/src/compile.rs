@@ -22,7 +22,7 @@ use kernel::digest;
 use prompt::{ProfileMode, Role, SegmentKind, escape};
 
 pub use audit::Audit;
-pub use call_config::{CallConfig, reply_tokens};
+pub use call_config::{CallConfig, reply_tokens, window_tokens};
 pub use input::{
     GenerationType, Input, Loaded, LoreEntry, LorePosition, Message, Model, Names, World, lore_key,
 };

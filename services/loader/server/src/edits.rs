@@ -1,7 +1,10 @@
 //! Presets, characters and users are edited; sessions that run see it with their next turn.
 
 use host::caller::Caller;
-use kernel::{CharacterId, PresetId, UserId, limits::DOCUMENT_BYTES_MAX};
+use kernel::{
+    CharacterId, PresetId, UserId,
+    limits::{DOCUMENT_BYTES_MAX, EDIT_RACES_MAX},
+};
 use loader_core::{
     Character, User,
     format::{
@@ -58,6 +61,19 @@ struct Card {
     report: Report,
 }
 
+// === impl Terms ===
+
+impl Terms {
+    /// Whether an edit that lost a race is made again, on what another one has left: one that expects no revision.
+    fn again(&self, error: &Error, races: &mut u32) -> bool {
+        let lost = matches!(error, Error::Write(WriteError::EtagMismatch { .. }));
+        *races += 1;
+        lost && self.expected_revision.is_none() && *races < EDIT_RACES_MAX
+    }
+}
+
+// === impl Loader ===
+
 impl Loader {
     pub async fn update_preset(
         &self,
@@ -66,24 +82,31 @@ impl Loader {
         edit: PresetEdit,
         terms: Terms,
     ) -> Result<(Done<Edited<PresetRow>>, Option<Report>), Error> {
-        let mut row = self.preset(caller, id).await?;
-        self.check_etag(&terms, Kind::Preset, id.as_str(), row.revision).await?;
-        let mut report = None;
-        if let Some(document) = edit.document {
-            let bytes = document.into_bytes();
+        let (mut report, mut document) = (None, None);
+        if let Some(given) = edit.document {
+            let bytes = given.into_bytes();
             let read = tokio::task::spawn_blocking(move || (preset::read(&bytes), bytes));
             let (read, bytes) = read.await?;
             report = Some(read?.report);
-            row.hash = kernel::digest(&bytes);
-            row.document = bytes;
+            document = Some((kernel::digest(&bytes), bytes));
         }
-        if let Some(name) = edit.name {
-            row.name = shown(&name);
+        let (owner, mut races) = (&caller.principal.owner, 0);
+        loop {
+            let mut row = self.preset(caller, id).await?;
+            self.check_etag(&terms, Kind::Preset, id.as_str(), row.revision).await?;
+            if let Some((hash, bytes)) = &document {
+                (row.hash, row.document) = (*hash, bytes.clone());
+            }
+            if let Some(name) = &edit.name {
+                row.name = shown(name);
+            }
+            let attempt = terms.attempt.as_ref();
+            let edited = self.store.edit_preset(owner, &row, terms.reject_running, attempt).await;
+            match edited.map_err(Error::from) {
+                Err(error) if terms.again(&error, &mut races) => {}
+                ended => return Ok((ended?, report)),
+            }
         }
-        let Terms { reject_running, attempt, .. } = terms;
-        let owner = &caller.principal.owner;
-        let done = self.store.edit_preset(owner, &row, reject_running, attempt.as_ref()).await?;
-        Ok((done, report))
     }
 
     pub async fn update_character(
@@ -93,14 +116,20 @@ impl Loader {
         edits: Vec<Edit>,
         terms: Terms,
     ) -> Result<Done<Edited<CharacterRow>>, Error> {
-        let (row, _) = self.character(caller, id).await?;
-        self.check_etag(&terms, Kind::Character, id.as_str(), row.revision).await?;
-        let card = edited(&row, edits).await?;
-        let world = row.embedded_world.clone();
-        let row = CharacterRow { embedded_world: world, ..of_card(row, card) };
-        let Terms { reject_running, attempt, .. } = terms;
-        let owner = &caller.principal.owner;
-        Ok(self.store.edit_character(owner, &row, reject_running, attempt.as_ref()).await?)
+        let (owner, mut races) = (&caller.principal.owner, 0);
+        loop {
+            let (row, _) = self.character(caller, id).await?;
+            self.check_etag(&terms, Kind::Character, id.as_str(), row.revision).await?;
+            let card = edited(&row, edits.clone()).await?;
+            let world = row.embedded_world.clone();
+            let row = CharacterRow { embedded_world: world, ..of_card(row, card) };
+            let attempt = terms.attempt.as_ref();
+            let edit = self.store.edit_character(owner, &row, terms.reject_running, attempt);
+            match edit.await.map_err(Error::from) {
+                Err(error) if terms.again(&error, &mut races) => {}
+                ended => return ended,
+            }
+        }
     }
 
     /// The running copy is registered first: a card never points at a world that is not there.
@@ -157,14 +186,21 @@ impl Loader {
         edit: UserEdit,
         terms: Terms,
     ) -> Result<Done<Edited<UserRow>>, Error> {
-        let row = self.user(caller, id).await?;
-        self.check_etag(&terms, Kind::User, id.as_str(), row.revision).await?;
-        let name = edit.name.unwrap_or_else(|| row.user.name().to_owned());
-        let description = edit.description.unwrap_or_else(|| row.user.description().to_owned());
-        let row = UserRow { user: User::new(name, description)?, ..row };
-        let Terms { reject_running, attempt, .. } = terms;
-        let owner = &caller.principal.owner;
-        Ok(self.store.edit_user(owner, &row, reject_running, attempt.as_ref()).await?)
+        let (owner, mut races) = (&caller.principal.owner, 0);
+        let UserEdit { name, description } = &edit;
+        loop {
+            let row = self.user(caller, id).await?;
+            self.check_etag(&terms, Kind::User, id.as_str(), row.revision).await?;
+            let name = name.as_deref().unwrap_or(row.user.name()).to_owned();
+            let description = description.as_deref().unwrap_or(row.user.description()).to_owned();
+            let row = UserRow { user: User::new(name, description)?, ..row };
+            let attempt = terms.attempt.as_ref();
+            let edited = self.store.edit_user(owner, &row, terms.reject_running, attempt).await;
+            match edited.map_err(Error::from) {
+                Err(error) if terms.again(&error, &mut races) => {}
+                ended => return ended,
+            }
+        }
     }
 
     /// A replay compares nothing again.

@@ -1,6 +1,11 @@
 //! PostgreSQL: one schema for each service, found through the search path.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    str::FromStr,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use kernel::limits::STORE_WAIT_MS;
 use sqlx::{
@@ -9,12 +14,17 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
+use tokio::time::Instant;
+
 use crate::database::{DatabaseError, migration_table};
 
 const ACQUIRE_WITHIN: Duration = Duration::from_millis(STORE_WAIT_MS);
 /// A connection that was idle this long is tested before use: it may have died with its server.
 const TRUSTED_FOR: Duration = Duration::from_secs(5);
 const STATEMENTS_CACHED: usize = 256;
+
+/// When this process last found the server away: connections that were used before may be dead, too.
+static LOST: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Where PostgreSQL is, with the password, which is never printed: `postgres://user:password@host/database`.
 #[derive(Clone)]
@@ -103,6 +113,15 @@ async fn why(error: sqlx::Error, options: &PgConnectOptions) -> sqlx::Error {
     }
 }
 
+/// A connection was found dead, or the server busy: the others are tested before they are used again.
+pub(super) fn lost() {
+    *LOST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+}
+
+fn lost_at() -> Option<Instant> {
+    *LOST.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn pool(connections: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections)
@@ -110,7 +129,8 @@ fn pool(connections: u32) -> PgPoolOptions {
         .test_before_acquire(false)
         .before_acquire(|connection, idle| {
             Box::pin(async move {
-                if idle.idle_for > TRUSTED_FOR {
+                let used = Instant::now().checked_sub(idle.idle_for);
+                if idle.idle_for > TRUSTED_FOR || used < lost_at() {
                     connection.ping().await?;
                 }
                 Ok(true)

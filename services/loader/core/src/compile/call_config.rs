@@ -45,6 +45,13 @@ pub struct CallConfig {
     pub verbosity: Option<String>,
 }
 
+/// The model's window or the preset's, whichever is smaller; 0 if neither is known.
+pub fn window_tokens(input: &Input) -> u32 {
+    let preset = input.preset.as_ref().and_then(|preset| preset.model.sampling.max_context);
+    let known = [Some(input.model.window_tokens), preset];
+    known.into_iter().flatten().filter(|&tokens| tokens > 0).min().unwrap_or(0)
+}
+
 /// Tokens kept for the reply: the base of the lore budget is the window less these. None without a
 /// preset and without an override.
 pub fn reply_tokens(input: &Input) -> Option<u32> {

@@ -259,7 +259,7 @@ impl<'i> Expander<'i> {
             true => (self.fields.card(frozen, hidden), self.fields.persona(frozen, hidden)),
             false => Default::default(),
         };
-        let window = input.model.window_tokens;
+        let window = super::call_config::window_tokens(input);
         let reply = super::call_config::reply_tokens(input).unwrap_or(0);
         Environment {
             user: input.user_name(),

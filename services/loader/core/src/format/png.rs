@@ -70,7 +70,7 @@ pub fn card_chunks<'a>(
 
 /// The picture with `document` as its only card: a V3 card as `ccv3` beside `chara`, another as `chara`.
 pub fn embed(png: &[u8], document: &[u8], v3: bool) -> Result<Vec<u8>, FormatError> {
-    let (chunks, _) = chunks(png)?;
+    let (chunks, end) = chunks(png)?;
     let text = base64::encode(document);
     let mut picture = Vec::with_capacity(png.len() + 2 * text.len());
     picture.extend_from_slice(SIGNATURE);
@@ -85,6 +85,8 @@ pub fn embed(png: &[u8], document: &[u8], v3: bool) -> Result<Vec<u8>, FormatErr
             write_chunk(&mut picture, &chunk.kind, chunk.data);
         }
     }
+    // What stands behind the picture is nobody's to drop.
+    picture.extend_from_slice(&png[end..]);
     Ok(picture)
 }
 

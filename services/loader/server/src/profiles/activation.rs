@@ -8,6 +8,7 @@ use loader_core::{
     Character,
     compile::{
         GenerationType, Input, LoreEntry, LorePosition, Prepared, World, lore_key, reply_tokens,
+        window_tokens,
     },
     selection::{BindingSource, EffectiveWorld, Selection},
 };
@@ -181,7 +182,7 @@ fn macro_context(input: &Input, prepared: &Prepared) -> mesh::MacroContext {
         character_tags: card.map(|card| card.tags.clone()).unwrap_or_default(),
         now_us: input.now.micros(),
         model: input.model.name.clone(),
-        context_tokens: window(input),
+        context_tokens: window_tokens(input),
         reply_tokens: reply_tokens(input).unwrap_or(0),
     }
 }
@@ -192,15 +193,8 @@ fn named<const N: usize>(texts: [(&str, &str); N]) -> BTreeMap<String, String> {
     texts.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
 }
 
-/// The model's window or the preset's, whichever is smaller; 0 if neither is known.
-fn window(input: &Input) -> u32 {
-    let preset = input.preset.as_ref().and_then(|preset| preset.model.sampling.max_context);
-    let known = [Some(input.model.window_tokens), preset];
-    known.into_iter().flatten().filter(|&tokens| tokens > 0).min().unwrap_or(0)
-}
-
 fn budget_base(input: &Input) -> u32 {
-    match window(input) {
+    match window_tokens(input) {
         0 => WINDOW_UNKNOWN_TOKENS,
         window => window.saturating_sub(reply_tokens(input).unwrap_or(0)).max(1),
     }

@@ -1,5 +1,6 @@
 //! Asking the loader for the profile of one request.
 
+use host::status::reason;
 use kernel::{Digest, limits};
 use ledger_core::{Body, State, event::Failure};
 use prompt::{
@@ -8,7 +9,11 @@ use prompt::{
     in_chat,
 };
 use tonic::{Code, Status};
-use wire::{common::v1 as common_pb, ledger::v1 as pb, mesh::v1 as mesh_pb};
+use wire::{
+    common::v1::{self as common_pb, Reason},
+    ledger::v1 as pb,
+    mesh::v1 as mesh_pb,
+};
 
 use super::{Reply, STORE_WAIT, STORE_WAIT_MAX, Stopped};
 use crate::{
@@ -57,7 +62,7 @@ impl Reply {
                 Err(status) if status.code() == Code::Unavailable && wait <= STORE_WAIT_MAX => {
                     tracing::warn!(why = status.message(), "a generation waits for its profile");
                 }
-                Err(status) => return Err(Stopped::of(Failure::Compile, status.message())),
+                Err(status) => return Err(Stopped::of(why(&status), status.message())),
             }
             tokio::time::sleep(wait).await;
             wait *= 2;
@@ -217,6 +222,15 @@ fn mode(mode: prompt::ProfileMode) -> common_pb::ProfileMode {
 }
 
 /// Reads a segment; the error goes on after "the loader sent a segment".
+/// What a refused compile says of the turn.
+fn why(status: &Status) -> Failure {
+    match (status.code(), reason(status)) {
+        (Code::DataLoss, _) => Failure::Damaged,
+        (_, Some(Reason::StoreUnavailable)) => Failure::Store,
+        _ => Failure::Compile,
+    }
+}
+
 fn segment(part: mesh_pb::ProfileSegment) -> std::result::Result<Segment, String> {
     Ok(Segment {
         kind: kind(&part.kind).ok_or_else(|| format!("of kind {:?}", part.kind))?,
