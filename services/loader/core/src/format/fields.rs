@@ -98,6 +98,17 @@ impl Fields {
         number
     }
 
+    /// A number that is not negative.
+    pub fn positive(&mut self, key: &str, report: &mut Report) -> Option<f64> {
+        let number = self.number(key, report)?;
+        if number < 0.0 {
+            let message = format!("is {number}, which is out of range: the default is taken");
+            report.add(Code::ValueUnusable, self.path(key), message);
+            return None;
+        }
+        Some(number)
+    }
+
     /// A whole number, exact where the file has one; a fraction is cut off.
     pub fn integer(&mut self, key: &str, report: &mut Report) -> Option<i64> {
         if let Some(exact) = self.get(key).and_then(Value::as_i64) {
@@ -226,7 +237,6 @@ fn text_of(item: Value, path: &str, at: usize, report: &mut Report) -> Option<St
             );
             Some(item.to_string())
         }
-        Value::Null => None,
         _ => {
             let message = format!("is {}, not a text: it was left out", kind(&item));
             report.add(Code::ValueUnusable, format_args!("{path}[{at}]"), message);

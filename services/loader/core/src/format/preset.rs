@@ -178,7 +178,7 @@ fn sampling(root: &mut Fields, report: &mut Report) -> Sampling {
     Sampling {
         temperature: root.number("temperature", report),
         top_p: root.number("top_p", report),
-        top_k: root.number("top_k", report),
+        top_k: root.positive("top_k", report),
         top_a: root.number("top_a", report),
         min_p: root.number("min_p", report),
         frequency_penalty: root.number("frequency_penalty", report),
@@ -188,10 +188,20 @@ fn sampling(root: &mut Fields, report: &mut Report) -> Sampling {
         max_tokens: root.count("openai_max_tokens", report),
         seed: root.integer("seed", report),
         n: root.count("n", report),
-        stop: root.texts("stop", report),
+        stop: stops(root, report),
         reasoning_effort: root.text("reasoning_effort", report),
         verbosity: root.text("verbosity", report),
     }
+}
+
+/// An empty text would stop every reply before it begins.
+fn stops(root: &mut Fields, report: &mut Report) -> Vec<String> {
+    let stops = root.texts("stop", report);
+    let path = root.path("stop");
+    for (at, _) in stops.iter().enumerate().filter(|(_, stop)| stop.is_empty()) {
+        report.add(Code::ValueUnusable, format_args!("{path}[{at}]"), "is empty: it was left out");
+    }
+    stops.into_iter().filter(|stop| !stop.is_empty()).collect()
 }
 
 fn mode(root: &mut Fields) -> PresetMode {

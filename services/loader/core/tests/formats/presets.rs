@@ -171,6 +171,19 @@ fn what_has_no_effect_is_said_unless_it_is_switched_off() {
 }
 
 #[test]
+fn sampling_that_cannot_be_used_is_said() {
+    check(
+        r#"{"prompts":[],"top_k":-3,"stop":["","x",null]}"#,
+        &[
+            ("VALUE_UNUSABLE", "top_k"),
+            ("VALUE_UNUSABLE", "stop[2]"),
+            ("VALUE_UNUSABLE", "stop[0]"),
+        ],
+        |preset| preset.sampling.top_k.is_none() && preset.sampling.stop == ["x"],
+    );
+}
+
+#[test]
 fn replace_is_named_by_the_file() {
     let json = r#"{"prompts":[],"systemPromptMode":"replace","name":"N"}"#;
     check(json, &[("OLD_KEY", "systemPromptMode")], |preset| preset.mode == PresetMode::Replace);
