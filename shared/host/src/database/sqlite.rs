@@ -86,8 +86,10 @@ fn pool(connections: u32) -> SqlitePoolOptions {
 /// rollback of the driver then finds nothing to roll back and counts one transaction too many for ever: such a
 /// connection is closed, and the next one begins anew.
 async fn ended(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // The rollback of a transaction that was dropped waits for its turn before this.
-    connection.ping().await?;
+    if connection.is_in_transaction() {
+        // The rollback of a transaction that was dropped waits for its turn before this.
+        connection.ping().await?;
+    }
     Ok(!connection.is_in_transaction())
 }
 
